@@ -276,8 +276,8 @@ class Client:
 
         ``by`` names who asks, and when: the experiment's message will have it.
         """
-        said = {"annotations": {ANNOTATION_CANCELLED: by}} if by else {}
-        return await self._ask(name, {"metadata": said, "spec": {"cancel": True}}, namespace, "cancelled")
+        metadata = {"annotations": {ANNOTATION_CANCELLED: by}} if by else {}
+        return await self._ask(name, {"metadata": metadata, "spec": {"cancel": True}}, namespace, "cancelled")
 
     async def restart(self, name: str, *, by: str, namespace: str | None = None) -> Snapshot:
         """Ask for a restart of the gang, which is charged to no budget; an experiment that has ended stays as it is.

@@ -134,9 +134,9 @@ def _state_of(spec: Json, status: Json, state: Json, terminating: bool) -> tuple
 
 def _how(code: int, message: str, reason: str, spec: Json) -> str:
     """Return ``exit code 1: ValueError: loss is NaN``, or the last line of the log if none in it has a reason."""
-    said = words(message, reason, secrets_of(spec))
-    if are_a_reason(said.explains, code):
-        return f"exit code {code}: {said.text}"
-    if said.child != NONE:
-        return f"exit code {code}: {sentence(said.child)}"
-    return f'exit code {code}; last line "{said.last_line}"' if said.last_line else f"exit code {code}"
+    last = words(message, reason, secrets_of(spec))
+    if are_a_reason(last.explains, code):
+        return f"exit code {code}: {last.text}"
+    if last.child != NONE:
+        return f"exit code {code}: {sentence(last.child)}"
+    return f'exit code {code}; last line "{last.last_line}"' if last.last_line else f"exit code {code}"

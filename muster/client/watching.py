@@ -100,7 +100,7 @@ class ObjectSource:
         made = await _made(self._resources, self._namespace, self._kind, unknown)
         return obj, made.get(_uid(obj)), await _admission(self._resources, self._namespace, obj, unknown)
 
-    async def said(self) -> EventSummary | None:
+    async def last_event(self) -> EventSummary | None:
         """Return the last Event of a musterd about the object; None where there is none. Raises ``ApiError``."""
         about = f"involvedObject.kind={self._kind.subject.kind},involvedObject.name={self._name.rpartition('/')[2]}"
         found = await self._resources.list(
@@ -156,9 +156,9 @@ async def list_stuck(resources: ResourceClient, namespace: str | None, unknown: 
     watched = [kind for kind in WATCHED_KINDS.values() if (kind.subject.group, kind.subject.kind) in about]
     if not watched:
         return []
-    said: defaultdict[str, list[EventSummary]] = defaultdict(list)
+    by_uid: defaultdict[str, list[EventSummary]] = defaultdict(list)
     for each in await resources.list(path, {"fieldSelector": f"reportingComponent={MANAGER}"}):
-        said[text(_about(each), "uid")].append(event_summary(each))
+        by_uid[text(_about(each), "uid")].append(event_summary(each))
     found = []
     for kind in watched:
         try:
@@ -167,7 +167,7 @@ async def list_stuck(resources: ResourceClient, namespace: str | None, unknown: 
         except Forbidden as error:
             right = f"list of {kind.subject.plural or 'pods'}"
             unknown.append(f"{lacks(error, right)}: {NOT_LISTED}")
-    judged = (_judged(seen, [event for uid in uids_of(seen) for event in said[uid]]) for seen in found)
+    judged = (_judged(seen, [event for uid in uids_of(seen) for event in by_uid[uid]]) for seen in found)
     return [seen for seen in judged if seen is not None]
 
 
@@ -179,7 +179,7 @@ def _judged(seen: Snapshot, events: Sequence[EventSummary]) -> Snapshot | None:
     """Return the run with the sentence of musterd's Event, if it is watched and Stuck."""
     if seen.watched is None:
         return None
-    status = as_musterd_said(seen, events)
+    status = as_musterd_reported(seen, events)
     if status.reason != STUCK:  # its pods have changed since the Event, and may show it still
         return seen if seen.holds(STUCK) else None
     since = max(event.at or 0.0 for event in events if event.reason == STUCK)
@@ -218,7 +218,7 @@ async def _with_events(resources: ResourceClient, seen: Snapshot) -> Snapshot:
         events = await events_of(resources, seen)
     except ApiError:  # Events are kept for an hour only; the pods' state holds without them
         return seen
-    return replace(seen, status=as_musterd_said(seen, events))
+    return replace(seen, status=as_musterd_reported(seen, events))
 
 
 async def _remark(resources: ResourceClient, obj: Json, seen: WatchedSnapshot) -> tuple[Remark | None, str]:
@@ -265,7 +265,7 @@ async def _read(
     return pods
 
 
-def as_musterd_said(seen: Snapshot, events: Iterable[EventSummary]) -> ExperimentStatus:
+def as_musterd_reported(seen: Snapshot, events: Iterable[EventSummary]) -> ExperimentStatus:
     """Return the status with musterd's last Event as its sentence, if its reason lasts and no pod has changed since.
 
     musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller remains. An
@@ -293,12 +293,12 @@ def _last_said(events: Iterable[EventSummary]) -> EventSummary | None:
 
     Events have whole seconds: of those of one second the one about what lasts counts.
     """
-    said = (each for each in events if each.at is not None and each.reason != INCIDENT)
-    return max(said, key=lambda each: (each.at or 0.0, each.reason in LASTING), default=None)
+    heard = (each for each in events if each.at is not None and each.reason != INCIDENT)
+    return max(heard, key=lambda each: (each.at or 0.0, each.reason in LASTING), default=None)
 
 
-def _stuck_since(condition: Condition, said: EventSummary) -> Condition:
+def _stuck_since(condition: Condition, event: EventSummary) -> Condition:
     """Return Stuck as in that Event, which has its start."""
-    if condition.type != ConditionType.STUCK or said.reason != ConditionType.STUCK or condition.status:
+    if condition.type != ConditionType.STUCK or event.reason != ConditionType.STUCK or condition.status:
         return condition
-    return structs.replace(condition, status=True, since=said.at or 0.0, message=said.message)
+    return structs.replace(condition, status=True, since=event.at or 0.0, message=event.message)

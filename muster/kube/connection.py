@@ -199,8 +199,8 @@ class Connection:
                 yield opened
         except aiohttp.WSServerHandshakeError as error:
             # The body of the refusal is not read: aiohttp has closed the connection.
-            said = f"it was refused (HTTP status {error.status})".encode()
-            raise error_from_answer(error.status, error.headers or {}, said, name) from error
+            body = f"it was refused (HTTP status {error.status})".encode()
+            raise error_from_answer(error.status, error.headers or {}, body, name) from error
         except FAILURES as error:
             raise unreachable(error, name, place=self.credentials.place) from error
 

@@ -85,8 +85,8 @@ def lacks(error: ApiError, right: str) -> str:
     """Return the missing right, after a request that takes ``right`` was denied."""
     if error.status == 401:
         return "the API server does not accept the credentials"
-    said = _AUTHORIZER.search(error.message)
-    return f"without {right if said is None or said[1] != 'impersonate' else 'impersonate of that user'}"
+    found = _AUTHORIZER.search(error.message)
+    return f"without {right if found is None or found[1] != 'impersonate' else 'impersonate of that user'}"
 
 
 class Denials:

@@ -128,9 +128,9 @@ def test_a_phone_shows_at_first_sight_what_hurts_and_what_to_do(night: Site, bro
         ".map(e => e.innerText)"
     )
     assert browser.execute_script(seen, "#rows th a") == ["grasp-rl", "vit-huge", "fold-small"]
-    says = browser.execute_script(seen, "#rows .says")
-    assert "missing rank 13" in says[1]
-    assert "ImagePullBackOff" in says[1]
+    message = browser.execute_script(seen, "#rows .message")
+    assert "missing rank 13" in message[1]
+    assert "ImagePullBackOff" in message[1]
     assert not browser.find_element(By.ID, "filter-q").is_displayed()
     browser.find_element(By.CSS_SELECTOR, "#choices summary").click()
     assert browser.find_element(By.ID, "filter-q").is_displayed()

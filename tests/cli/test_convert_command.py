@@ -12,7 +12,7 @@ CORPUS = Path(__file__).parents[1] / "kinds" / "convert" / "corpus"
 JOBSET = CORPUS / "jobset-leader-and-workers.yaml"
 
 
-def test_the_experiment_is_data_and_what_is_lost_is_said_twice(call: Call) -> None:
+def test_the_experiment_is_data_and_what_is_lost_is_reported_twice(call: Call) -> None:
     result = call("convert", JOBSET)
     assert result.exit_code == 0
     assert yaml.safe_load(result.stdout)["kind"] == "Experiment"

@@ -135,7 +135,7 @@ def test_stacks_are_read_in_the_pods_that_a_selector_chooses(
     assert "rank 3: it has no pod now" in shown.stdout
 
 
-def test_a_port_that_refuses_at_the_loopback_address_is_not_said_of_the_coordinator(
+def test_a_port_that_refuses_at_the_loopback_address_is_not_reported_of_the_coordinator(
     call: Call, server: LocalServer
 ) -> None:
     with beside(server, FakeStore()) as store:  # a port that was free a moment ago

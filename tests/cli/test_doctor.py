@@ -360,7 +360,7 @@ def test_a_right_on_a_watched_kind_that_musterd_lacks_is_named(
 
 
 @pytest.mark.parametrize("verb", ["patch", "delete"])
-def test_a_deadline_that_musterd_could_not_keep_is_said_and_is_no_failure(
+def test_a_deadline_that_musterd_could_not_keep_is_reported_and_is_no_failure(
     cluster: Cluster, check: Check, verb: str
 ) -> None:
     cluster.answers["/api/v1/pods"] = observing("pods,jobs,rayjobs")

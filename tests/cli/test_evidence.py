@@ -73,7 +73,7 @@ def test_a_rank_that_held_the_gang_up_did_not_end_and_was_not_gone() -> None:
     ]
 
 
-def test_another_traceback_is_said_not_to_be_that_of_the_cause() -> None:
+def test_another_traceback_is_reported_not_to_be_that_of_the_cause() -> None:
     title, *lines = shown(tracebacks(r1="KeyError: 'x'"))
     assert title == "rank 2 is the cause, and printed no traceback; rank 1 did:"
     assert lines[-1] == "  KeyError: 'x'"
@@ -100,7 +100,7 @@ def test_the_exception_of_a_rank_that_waited_is_named_and_that_of_a_killed_one_i
     assert exception_before(None, found) == ""
 
 
-def test_a_rank_that_runs_on_is_said_to_wait_only_if_the_program_did_not_catch_it() -> None:
+def test_a_rank_that_runs_on_is_reported_to_wait_only_if_the_program_did_not_catch_it() -> None:
     said = runs_on(2, "ValueError: bad batch 20", assisted=False)
     assert said.startswith("rank 2 has raised ValueError and has neither ended nor printed anything for 10s: unless")
     assert said.endswith("it waits for the others; --assist ends it then")

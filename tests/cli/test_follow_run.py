@@ -123,7 +123,7 @@ async def cancelled(run: Run, **more: Any) -> None:
     await run.status(phase="Failed", reason="Cancelled", message="cancelled by spec.cancel", **more)
 
 
-async def test_what_a_restart_cost_is_said_once(run: Run) -> None:
+async def test_what_a_restart_cost_is_reported_once(run: Run) -> None:
     await run.start()
     resumed = "resumed at step 40: 16 steps (8 s) lost, 22 s to recover"
     line = {"time": at(1), "epoch": 1, "reason": "StepsResumed", "message": resumed}
@@ -281,7 +281,7 @@ async def test_a_traceback_of_any_rank_is_shown_at_once_and_again_at_the_end(run
     assert run.follower.traceback() == ["the traceback of rank 1 was:", *(f"  {line}" for line in TRACEBACK)]
 
 
-async def test_why_a_run_has_ended_is_said_once_at_the_end(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_why_a_run_has_ended_is_reported_once_at_the_end(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
     await run.start()
     await run.fails(1, "rank 1 failed: boom")
     await run.last()

@@ -86,7 +86,7 @@ def test_several_are_added_up_and_weighted_by_the_accelerators_that_they_hold(
     assert item["acceleratorSeconds"]["stuck"] == 8 * 70
 
 
-def test_what_is_not_counted_yet_is_said(call: Call, server: LocalServer, mine: str) -> None:
+def test_what_is_not_counted_yet_is_reported(call: Call, server: LocalServer, mine: str) -> None:
     assert "musterd has counted nothing of it yet" in stderr_of(call, 1, "goodput", mine)
     assert "nothing is counted" in stderr_of(call, 0, "goodput", "--all")
 

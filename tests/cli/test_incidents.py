@@ -75,7 +75,7 @@ def test_the_exit_status_says_it_to_scripts(call: Call, server: LocalServer) -> 
         {"about": "moon=x"},
     ],
 )
-def test_what_is_said_of_another_time_or_of_something_else_is_no_incident(
+def test_what_is_reported_of_another_time_or_of_something_else_is_no_incident(
     call: Call, server: LocalServer, event: dict[str, Any]
 ) -> None:
     stuck(call, server, "a", **event)

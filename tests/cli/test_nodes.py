@@ -98,7 +98,9 @@ def test_what_is_no_history_is_an_error_that_names_the_place(call: Call, server:
     assert "ConfigMap muster-system/musterd-nodes: nodes.json: no history of nodes" in result.stderr
 
 
-def test_without_a_cluster_and_without_rights_the_reason_is_said(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_cluster_and_without_rights_the_reason_is_reported(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "muster local up" in call("nodes").stderr
     monkeypatch.setattr(ClusterChoice, "client", lambda _: Client(transport=Denied()))
     assert 'User "ann" cannot do this' in stderr_of(call, 1, "nodes")

@@ -71,8 +71,8 @@ def test_the_commands_are_found() -> None:
 
 @pytest.mark.parametrize("proposal", ALL, ids=lambda each: each.where)
 def test_a_proposed_command_is_one_that_the_command_line_takes(proposal: Proposal) -> None:
-    said = re.sub(r"\{[^{}]*\}", "1", FLAGS.sub("", proposal.rest)).replace("RANK", "1")
-    words = [word.rstrip(",.:") for word in shlex.split(said)] if said.count("'") % 2 == 0 else said.split()
+    command = re.sub(r"\{[^{}]*\}", "1", FLAGS.sub("", proposal.rest)).replace("RANK", "1")
+    words = [word.rstrip(",.:") for word in shlex.split(command)] if command.count("'") % 2 == 0 else command.split()
     try:
         parse([proposal.verb, *words])
     except click.MissingParameter:

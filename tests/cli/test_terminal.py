@@ -137,7 +137,7 @@ def test_a_dashboard_that_nothing_serves_is_not_shown(phase: str, read: bool, sh
     assert [line for line in tree(without, 10) if "dashboard" in line] == shown
 
 
-def test_after_the_end_the_last_step_that_was_read_is_said_as_such() -> None:
+def test_after_the_end_the_last_step_that_was_read_is_reported_as_such() -> None:
     shown = steps_shown(52, "Succeeded", epoch=1, step=95, perSecond="9.81")
     assert shown == "│ last step that was read: 95, 9.81 steps/s"
 

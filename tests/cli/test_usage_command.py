@@ -138,7 +138,7 @@ def test_a_label_that_no_run_has_is_named(call: Call, prometheus: FakePrometheus
     assert "no run has label_unit: name the label in musterd's setting owner_labels" in result.stderr
 
 
-def test_what_the_figures_do_not_hold_is_said(call: Call, prometheus: FakePrometheus) -> None:
+def test_what_the_figures_do_not_hold_is_reported(call: Call, prometheus: FakePrometheus) -> None:
     prometheus.reply = lambda _: vector(warnings=("a store\x1b is away",))
     result = call("usage", "--prometheus", prometheus.url, "-o", "csv")
     assert result.exit_code == 0

@@ -119,7 +119,7 @@ def test_what_musterd_said_after_the_last_change_of_a_pod_is_the_sentence(
     assert "1/3 ranks have arrived; missing 1, 2 (musterd's last Event)" in call("get", job).stdout
 
 
-def test_a_pod_that_runs_after_the_end_of_its_run_is_not_said_to_stop(
+def test_a_pod_that_runs_after_the_end_of_its_run_is_not_reported_to_stop(
     call: Call, server: LocalServer, job: str
 ) -> None:
     times = {"at": "2026-01-01T00:01:00Z", "startTime": "2026-01-01T00:00:00Z"}
@@ -199,7 +199,7 @@ def test_labelled_pods_are_one_run(call: Call, pods: Callable[..., None]) -> Non
     assert "no pod of namespace default has the label muster.dev/observe=none" in missing.stderr
 
 
-def test_what_is_not_there_is_said(call: Call, server: LocalServer, job: str) -> None:
+def test_what_is_not_there_is_reported(call: Call, server: LocalServer, job: str) -> None:
     gone = call("explain", "job/gone")
     assert gone.exit_code == 1
     assert "Job default/gone does not exist" in gone.stderr

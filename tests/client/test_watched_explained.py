@@ -8,7 +8,7 @@ import pytest
 from muster.api.status import ExperimentStatus
 from muster.client.snapshot import EventSummary, Snapshot
 from muster.client.watched import LASTS, look
-from muster.client.watching import as_musterd_said
+from muster.client.watching import as_musterd_reported
 from muster.kinds.registry import WATCHED_KINDS
 from muster.state.view.own import Remark
 from muster.state.vocabulary.record import Condition
@@ -58,14 +58,14 @@ def test_the_last_event_of_musterd_is_the_sentence_where_nothing_newer_is_quoted
     remark: Remark | None, own: bool
 ) -> None:
     event = EventSummary(CREATED + 65, "Warning", "Stuck", "PodsMissing: why", 1, "muster")
-    status = as_musterd_said(seen(100.0, remark), [event])
+    status = as_musterd_reported(seen(100.0, remark), [event])
     assert (status.message == "PodsMissing: why (musterd's last Event)") is not own
 
 
 def test_stuck_is_true_where_the_last_event_of_musterd_says_so() -> None:
     snapshot = seen(10.0)
     event = EventSummary(CREATED + 5, "Warning", "Stuck", "PodsMissing: why", 1, "muster")
-    said = stuck(as_musterd_said(snapshot, [event]))
-    assert (said.status, said.since, said.reason) == (True, CREATED + 5, "PodsMissing")
+    found = stuck(as_musterd_reported(snapshot, [event]))
+    assert (found.status, found.since, found.reason) == (True, CREATED + 5, "PodsMissing")
     for reason in ("Watching", "StaleMembers"):
-        assert stuck(as_musterd_said(snapshot, [replace(event, reason=reason)])).status is None
+        assert stuck(as_musterd_reported(snapshot, [replace(event, reason=reason)])).status is None

@@ -92,7 +92,7 @@ async def test_a_pod_that_was_altered_is_not_lost_and_is_named(
 
 
 @virtually
-async def test_how_an_altered_pod_ended_is_not_said(cluster: Cluster, daemon: Daemon) -> None:
+async def test_how_an_altered_pod_ended_is_not_reported(cluster: Cluster, daemon: Daemon) -> None:
     await cluster.gang(4)
     alter(cluster, path_of(cluster, 1), without_label)
     await asyncio.sleep(SOON)

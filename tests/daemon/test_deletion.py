@@ -129,7 +129,7 @@ def status(api: FakeApi, path: str) -> dict[str, Any]:
 
 
 @virtually
-async def test_finished_experiments_are_deleted_as_their_namespace_or_their_spec_says(api: FakeApi) -> None:
+async def test_finished_experiments_are_deleted_as_their_namespace_or_their_spec_asks(api: FakeApi) -> None:
     Musterd(api, "one", leader_elect=False, retention="10m,ci=2m,archive=keep")
     paths = {name: over(api, name) for name in ("team", "ci", "archive")}
     paths["own"] = over(api, "own", ttlAfterFinished="15m")

@@ -14,7 +14,7 @@ from muster.daemon.settings import Settings
 
 
 @pytest.mark.parametrize(
-    ("times", "said"),
+    ("times", "why"),
     [
         ({"lease_duration": 10, "renew_deadline": 10}, "must be longer than renew_deadline"),
         ({"renew_deadline": 3}, "at least twice retry_period"),
@@ -24,8 +24,8 @@ from muster.daemon.settings import Settings
         ({"lease_duration": 7200}, "less than or equal to 3600"),
     ],
 )
-def test_times_that_leave_no_room_are_refused(times: dict[str, float], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_times_that_leave_no_room_are_refused(times: dict[str, float], why: str) -> None:
+    with pytest.raises(ValidationError, match=why):
         Settings(**times)  # type: ignore[arg-type]
 
 
@@ -47,10 +47,10 @@ def test_the_clock_of_the_election_never_goes_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [(None, "No such file"), ("namespace: [a\n", "line 1, column 12"), ("- a\n", "dictionary update")]
+    ("text", "why"), [(None, "No such file"), ("namespace: [a\n", "line 1, column 12"), ("- a\n", "dictionary update")]
 )
 def test_a_file_of_settings_that_cannot_be_read_ends_the_daemon_at_its_start(
-    text: str | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    text: str | None, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without it musterd would run with its defaults: in all namespaces, and without an election."""
     file = tmp_path / "musterd.yaml"
@@ -62,7 +62,7 @@ def test_a_file_of_settings_that_cannot_be_read_ends_the_daemon_at_its_start(
         main()
     logged = capsys.readouterr().err
     assert logged.startswith(f"musterd: MUSTER_CONFIG={file}: ")
-    assert said in logged
+    assert why in logged
 
 
 TOKEN = "eyJhbGciOi"

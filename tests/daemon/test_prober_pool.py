@@ -281,7 +281,7 @@ def test_a_question_without_an_answer_is_logged_once_with_its_run() -> None:
     assert logged == [{"event": "no answer of NCCL's RAS", "log_level": "info", "uid": "uid", "why": "it refuses"}]
 
 
-def test_it_is_asked_once_the_roll_is_complete_and_what_it_says_comes_with_a_look() -> None:
+def test_it_is_asked_once_the_roll_is_complete_and_its_answer_comes_with_a_look() -> None:
     asked, heard = play(ASSEMBLING, ASSEMBLING, COMPLETE)
     assert len(asked) == len([answer for answer in heard if answer.ras is SAID]) == 10
     assert [answer.ras for answer in heard[:3]] == [None] * 3
@@ -314,20 +314,20 @@ def answer(**fields: Any) -> RollAnswer:
     return RollAnswer(at=1.0, coordinator=CoordinatorState.SERVING, **fields)
 
 
-@pytest.mark.parametrize("said", [VALUE, f"token={VALUE}"])
+@pytest.mark.parametrize("text", [VALUE, f"token={VALUE}"])
 @pytest.mark.parametrize(
     "fields",
     [
-        lambda said: {"detail": said},
-        lambda said: {"lacks": said},
-        lambda said: {"unmet": said},
-        lambda said: {"errors": (RankError(1, 14, said),)},
-        lambda said: {"work": Work("job", "FAILED", said, ended=True)},
+        lambda text: {"detail": text},
+        lambda text: {"lacks": text},
+        lambda text: {"unmet": text},
+        lambda text: {"errors": (RankError(1, 14, text),)},
+        lambda text: {"work": Work("job", "FAILED", text, ended=True)},
     ],
     ids=["detail", "lacks", "unmet", "errors", "work"],
 )
-def test_no_field_of_an_answer_holds_a_secret(fields: Any, said: str) -> None:
-    left = private(answer(**fields(f"refused: {said} again")), WITH_SECRET)
+def test_no_field_of_an_answer_holds_a_secret(fields: Any, text: str) -> None:
+    left = private(answer(**fields(f"refused: {text} again")), WITH_SECRET)
     assert VALUE not in str(left)
     assert REMOVED in str(left)
 

@@ -31,7 +31,7 @@ class WithAnAbsentRank(JobHours):
         return [absent] if process.rank == 1 and isinstance(absent, kinds) else []
 
 
-def test_unannounced_pauses_of_ten_minutes_are_said_and_the_announced_ones_are_why_none_is() -> None:
+def test_unannounced_pauses_of_ten_minutes_are_reported_and_the_announced_ones_are_why_none_is() -> None:
     class Unannounced(JobHours):
         def incidents_of(self, process: Process, *kinds: type[T]) -> list[T]:
             found = super().incidents_of(process, *kinds)
@@ -42,7 +42,7 @@ def test_unannounced_pauses_of_ten_minutes_are_said_and_the_announced_ones_are_w
     assert "Hung" in {said.reason for said in world.stuck}
 
 
-def test_a_rank_that_never_arrives_is_said_in_such_a_world() -> None:
+def test_a_rank_that_never_arrives_is_reported_in_such_a_world() -> None:
     world = WithAnAbsentRank("pytorch", 4.0, seed=7)
     world.play()
     assert {said.reason for said in world.stuck} == {"RanksMissing"}

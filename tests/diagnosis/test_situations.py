@@ -46,7 +46,7 @@ def test_every_cause_has_a_meaning_and_a_next_step() -> None:
 
 
 @pytest.mark.parametrize("operator", ["jax", "kuberay", "pytorch", "xgboost", "jobset"])
-def test_nothing_is_said_of_a_gang_that_works(operator: str) -> None:
+def test_nothing_is_reported_of_a_gang_that_works(operator: str) -> None:
     gang = Gang(operator)
     if operator == "kuberay":
         gang.report(4)

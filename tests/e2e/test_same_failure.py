@@ -121,7 +121,7 @@ async def test_a_gang_goes_on_while_it_advances_and_ends_with_the_cause_where_th
     assert f"raised at {RAISED_AT}" in seen.message
 
 
-async def test_by_default_the_same_failure_is_said_and_the_gang_goes_on(tmp_path: Path) -> None:
+async def test_by_default_the_same_failure_is_reported_and_the_gang_goes_on(tmp_path: Path) -> None:
     async with trained(tmp_path, [FIRST, FIRST]) as env:
         seen = await env.until("run", lambda seen: running(2, seen) and again(seen), LONG)
         assert seen.status.restarts == 2

@@ -24,7 +24,7 @@ def right() -> Seen:
     return seen
 
 
-def test_what_is_said_once_and_in_time_is_right_and_so_is_an_outage_that_was_one() -> None:
+def test_what_is_reported_once_and_in_time_is_right_and_so_is_an_outage_that_was_one() -> None:
     seen = right()
     seen.said += said("MusterDaemonDown", "musterd", 196, 260)
     assert faults(seen) == []
@@ -37,13 +37,13 @@ def test_what_is_said_once_and_in_time_is_right_and_so_is_an_outage_that_was_one
     (said("MusterDaemonDown", "musterd", 400, 460), "MusterDaemonDown musterd is no alert of these faults"),
     ([Said(200, "MusterIncident", "resolved", "critical", NAME)], f"MusterIncident {NAME} was resolved at 200 s"),
 ])  # fmt: skip
-def test_what_is_said_beside_it_is_wrong(more: list[Said], expected: str) -> None:
+def test_what_is_reported_beside_it_is_wrong(more: list[Said], expected: str) -> None:
     seen = right()
     seen.said += more
     assert any(each.startswith(expected) for each in faults(seen))
 
 
-def test_what_is_late_or_not_said_at_all_is_wrong() -> None:
+def test_what_is_late_or_not_reported_at_all_is_wrong() -> None:
     seen = right()
     seen.said = [each for each in seen.said if each.about != NAME]
     assert faults(seen) == [

@@ -143,7 +143,7 @@ def test_gangs_that_hang_together_without_a_storage_in_common_are_no_incident() 
     assert named(*(run(n, storage="fs").hangs(T + 200 * n) for n in range(4)), used=[]) == []
 
 
-def test_a_mass_of_ends_is_said_to_hit_runs_and_not_to_keep_them() -> None:
+def test_a_mass_of_ends_is_reported_to_hit_runs_and_not_to_keep_them() -> None:
     said = say.start_error(say.MISMATCH)
     signs = [sign for n in range(5) for sign in run(n, "n7").fails(T, said)]
     tracking = follow(follow(Tracking(), signs, T), signs, T + BEGINS)
@@ -152,7 +152,7 @@ def test_a_mass_of_ends_is_said_to_hit_runs_and_not_to_keep_them() -> None:
     ]
 
 
-def test_a_sick_node_under_several_symptoms_is_not_said_to_have_one_of_them() -> None:
+def test_a_sick_node_under_several_symptoms_is_not_reported_to_have_one_of_them() -> None:
     shows = [
         run(0, "n7").hangs(T, 0),
         run(1, "n7").hangs(T, 0),

@@ -94,7 +94,9 @@ class Page:
         return said
 
 
-async def test_a_frozen_gcs_and_a_lost_head_are_said_of_a_ray_cluster_that_muster_only_watches(tmp_path: Path) -> None:
+async def test_a_frozen_gcs_and_a_lost_head_are_reported_of_a_ray_cluster_that_muster_only_watches(
+    tmp_path: Path,
+) -> None:
     path = search_path()
     if os.geteuid() != 0:
         pytest.skip("the nodes of a Ray cluster need network namespaces of their own, which only root can make")

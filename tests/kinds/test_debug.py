@@ -70,10 +70,10 @@ def test_without_a_server_nothing_changes(debug: Any) -> None:
 
 def test_the_status_says_where_the_server_is_and_who_has_its_token() -> None:
     run = jupyter()
-    said = decide(run, None, view(), NOW).record.message
+    message = decide(run, None, view(), NOW).record.message
     head = run.pod_name(run.groups[0].member(0), 0)
-    assert f"on port 8888 of {head} ({run.coordinator_host(0)})" in said
-    assert "`muster logs run -n team` has its address with the token" in said
+    assert f"on port 8888 of {head} ({run.coordinator_host(0)})" in message
+    assert "`muster logs run -n team` has its address with the token" in message
     assert "VS Code tunnel takes the place of the command" in decide(vscode(), None, view(), NOW).record.message
     assert "muster logs" not in decide(replace(run, notice=""), None, view(), NOW).record.message
 

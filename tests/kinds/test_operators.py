@@ -244,7 +244,7 @@ def test_a_plain_spec_is_a_plain_plan() -> None:
     assert (group.first_rank, group.first_job) == (0, 0)
 
 
-def test_everything_that_can_be_said_is_in_the_plan() -> None:
+def test_everything_that_can_be_reported_is_in_the_plan() -> None:
     run = planned(
         deleted=True,
         suspend=True,

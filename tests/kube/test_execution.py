@@ -199,7 +199,7 @@ class Late:
         yield SimpleNamespace(type=aiohttp.WSMsgType.BINARY, data=frame)
 
 
-async def test_a_failure_after_the_usual_time_is_told_before_the_connection_ends(
+async def test_a_failure_after_the_usual_time_is_reported_before_the_connection_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(execution, "LEAST", 0.0)

@@ -75,9 +75,9 @@ def test_deep_or_invalid_json_is_an_api_error(body: bytes) -> None:
         read(Answer(200, body), Object, "GET /x")
 
 
-@pytest.mark.parametrize(("said", "version"), [("12", 12), ("", 0), ("x", 0), ("-1", 0), ("٣", 0), ("9" * 5000, 0)])
-def test_a_version_that_is_not_a_number_reads_as_zero(said: str, version: int) -> None:
-    body = msgspec.json.encode({"metadata": {"resourceVersion": said}})
+@pytest.mark.parametrize(("text", "version"), [("12", 12), ("", 0), ("x", 0), ("-1", 0), ("٣", 0), ("9" * 5000, 0)])
+def test_a_version_that_is_not_a_number_reads_as_zero(text: str, version: int) -> None:
+    body = msgspec.json.encode({"metadata": {"resourceVersion": text}})
     assert read(Answer(200, body), Object, "GET /x").metadata.version == version
 
 

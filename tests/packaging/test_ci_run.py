@@ -64,7 +64,7 @@ def test_a_step_that_does_not_end_is_ended_and_named_while_the_other_lanes_go_on
     assert sorted(listed(ended.stdout)) == sorted(STEPS[:7])
 
 
-def test_what_a_failed_step_printed_last_is_said_again_at_the_end(tmp_path: Path) -> None:
+def test_what_a_failed_step_printed_last_is_reported_again_at_the_end(tmp_path: Path) -> None:
     ended = ci(tmp_path, fails="simulate")
     assert ended.returncode == 1
     assert ended.stdout.endswith("==> of make simulate SHARE=1, which failed:\nmaking simulate SHARE=1\n")

@@ -48,7 +48,7 @@ def test_of_hung_gangs_on_nccl_no_other_rank_is_named_and_of_most_the_one_that_s
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_no_rank_of_a_healthy_gang_is_said_to_come_last(seed: int) -> None:
+def test_no_rank_of_a_healthy_gang_is_reported_to_come_last(seed: int) -> None:
     gang = SteppingGang(random.Random(seed))
     gang.play(hours=5)
     assert gang.looks > 5_000
@@ -56,7 +56,7 @@ def test_no_rank_of_a_healthy_gang_is_said_to_come_last(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_rank_that_is_slower_by_two_seconds_is_said_by_the_same_looks(seed: int) -> None:
+def test_a_rank_that_is_slower_by_two_seconds_is_reported_by_the_same_looks(seed: int) -> None:
     gang = SteppingGang(random.Random(seed), slower=2.0)
     gang.play(hours=1)
     assert {rank for _, rank in gang.verdicts} == {1}

@@ -28,7 +28,7 @@ def test_no_name_leaves_the_folder(name: str) -> None:
         assert entry.name.isprintable()
 
 
-def test_sizes_are_bounded_and_the_cut_is_said() -> None:
+def test_sizes_are_bounded_and_the_cut_is_reported() -> None:
     with tarfile.open(fileobj=io.BytesIO(archive("x", {"000": "ü" * MOST_BYTES}, 1e300))) as tar:
         entries = tar.getmembers()
         assert entries[0].size <= MOST_BYTES + len(CUT)

@@ -161,7 +161,7 @@ def test_a_wrong_end_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("restarts" in violation for violation in play(Plan("happy", 1)).violations)
 
 
-def test_a_sentence_that_is_not_said_in_its_turn_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_that_is_not_reported_in_its_turn_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     happy = scenarios()["happy"]
     for says, wrong in (("^Running ", "^Succeeded "), False), (("^Succeeded ", "^Running "), True), (("rank 7",), True):
         monkeypatch.setitem(scenarios(), "happy", replace(happy, says=says))

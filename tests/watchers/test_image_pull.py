@@ -23,7 +23,7 @@ CRIO = f"initializing source docker://{IMAGE}: reading manifest typo in team/tra
 
 
 @pytest.mark.parametrize(
-    ("tried", "said"),
+    ("tried", "found"),
     [
         (NOT_FOUND, f'image "{IMAGE}": not found'),
         (REFUSED, f'image "{IMAGE}": {REFUSED[REFUSED.index("failed to do") :]}'),
@@ -31,10 +31,10 @@ CRIO = f"initializing source docker://{IMAGE}: reading manifest typo in team/tra
     ],
     ids=["not found", "refused", "of CRI-O"],
 )
-def test_both_states_say_the_same_once(tried: str, said: str) -> None:
-    assert pull_problem(tried, IMAGE) == said
-    assert pull_problem(f'Back-off pulling image "{IMAGE}": ErrImagePull: {tried}', IMAGE) == said
-    assert pull_problem(f'Back-off pulling image "{IMAGE}": ErrImagePull: {tried}', None) == said
+def test_both_states_say_the_same_once(tried: str, found: str) -> None:
+    assert pull_problem(tried, IMAGE) == found
+    assert pull_problem(f'Back-off pulling image "{IMAGE}": ErrImagePull: {tried}', IMAGE) == found
+    assert pull_problem(f'Back-off pulling image "{IMAGE}": ErrImagePull: {tried}', None) == found
 
 
 def test_a_kubelet_that_says_no_more_than_that_it_waits_is_quoted() -> None:
@@ -72,8 +72,8 @@ async def _alternates(world: World) -> None:
         record = world.found("pods/run").record
         assert record.reason == "ImagePullBackOff"
         assert record.message.count("not found") == record.message.count(IMAGE) == 1, record.message
-    said = [each for each in world.said() if "ImagePull" in each]
-    assert len(said) == 1, said
+    found = [each for each in world.lines() if "ImagePull" in each]
+    assert len(found) == 1, found
 
 
 def waits(world: World, reason: str, message: str) -> None:

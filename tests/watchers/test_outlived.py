@@ -33,7 +33,7 @@ def test_the_container_that_runs_on_behind_the_program_is_found() -> None:
     assert keeper(train=ended(), my_otel_sidecar=RUNS) == "my-otel-sidecar"
 
 
-def test_nothing_is_said_where_it_is_not_known_which_container_is_the_program() -> None:
+def test_nothing_is_reported_where_it_is_not_known_which_container_is_the_program() -> None:
     assert keeper(setup=ended(), train=RUNS) == ""
     assert keeper(proxy_setup=ended(), metrics_collector=RUNS) == "", "neither is a program"
     assert keeper(setup=ended(), projector=RUNS) == "", "only whole words count"

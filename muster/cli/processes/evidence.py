@@ -159,17 +159,17 @@ def of_end(cause: Cause | None, tracebacks: Tracebacks, last: Mapping[int, Print
     rank, lines = tracebacks.first()
     if cause is None or failed < 0:
         return _titled(f"the traceback of rank {rank}{_and_more(tracebacks, rank)} was:", lines)
-    said = []
+    shown = []
     if (line := last.get(failed)) is not None and not is_noise(line.text):
         end = "its end" if cause.exit_code else "the end of the gang"
         before = "" if line.at is None or not cause.at else f", {age(max(0.0, cause.at - line.at))} before {end}"
-        said.append(f"the last line of rank {failed}{before}: {printable(line.text)}")
+        shown.append(f"the last line of rank {failed}{before}: {printable(line.text)}")
     if not lines:
-        return said
+        return shown
     if survivor_text and re.search(survivor_text, lines[-1]):
         why = f"gave up waiting for rank {failed}" if cause.evidence else f"failed because rank {failed} was gone"
-        return [*said, printable(f"rank {rank} {why}: {lines[-1]}")]
-    return [*said, *_titled(f"rank {failed} is the cause, and printed no traceback; rank {rank} did:", lines)]
+        return [*shown, printable(f"rank {rank} {why}: {lines[-1]}")]
+    return [*shown, *_titled(f"rank {failed} is the cause, and printed no traceback; rank {rank} did:", lines)]
 
 
 def exception_before(cause: Cause | None, tracebacks: Tracebacks) -> str:

@@ -170,15 +170,15 @@ def _container(container: Json) -> dict[str, Any]:
 
 def _state(status: Json) -> dict[str, Any]:
     """Return the kubelet's state of a container, now and before."""
-    said: dict[str, Any] = {"name": _word(status, "name"), "image": _word(status, "imageID")}
-    said["restarts"] = status.get("restartCount") if isinstance(status.get("restartCount"), int) else 0
+    state: dict[str, Any] = {"name": _word(status, "name"), "image": _word(status, "imageID")}
+    state["restarts"] = status.get("restartCount") if isinstance(status.get("restartCount"), int) else 0
     for key in ("state", "lastState"):
         for kind, each in list(mapping(status.get(key)).items())[:1]:
             inner = mapping(each)
             fields = ("reason", "message", "startedAt", "finishedAt")
-            said[key] = {"kind": printable(str(kind), WORD)} | {name: _text(inner, name) for name in fields}
-            said[key] |= {name: inner[name] for name in ("exitCode", "signal") if isinstance(inner.get(name), int)}
-    return said
+            state[key] = {"kind": printable(str(kind), WORD)} | {name: _text(inner, name) for name in fields}
+            state[key] |= {name: inner[name] for name in ("exitCode", "signal") if isinstance(inner.get(name), int)}
+    return state
 
 
 def _given(seen: Snapshot, pods: Sequence[Json]) -> list[str]:
@@ -218,8 +218,8 @@ def _texts(value: object, depth: int) -> Iterator[str]:
     if depth > DEEPEST:
         return
     if isinstance(value, str):
-        said = value[:LONGEST_VALUE]
-        for each in (said, *said.split()):
+        words = value[:LONGEST_VALUE]
+        for each in (words, *words.split()):
             yield each
             yield each.partition("=")[2]
     elif isinstance(value, Mapping):
@@ -232,10 +232,10 @@ def _texts(value: object, depth: int) -> Iterator[str]:
             yield from _texts(each, depth + 1)
 
 
-def _replaced(said: str, given: Sequence[str]) -> str:
+def _replaced(words: str, given: Sequence[str]) -> str:
     for value in given:
-        said = said.replace(value, REMOVED)
-    return said
+        words = words.replace(value, REMOVED)
+    return words
 
 
 def _without(value: object, given: Sequence[str], secrets: Secrets) -> object:

@@ -49,8 +49,8 @@ class LivePod(msgspec.Struct, frozen=True, gc=False):
     @property
     def attempt(self) -> int:
         """The attempt in the pod's labels; -1 for nonsense."""
-        said = (self.metadata.labels or {}).get(LABEL_ATTEMPT)
-        return small_number(said) if said else 0
+        attempt = (self.metadata.labels or {}).get(LABEL_ATTEMPT)
+        return small_number(attempt) if attempt else 0
 
     def member_of(self, plan: Plan) -> bool:
         """Return True if the plan's Experiment controls the pod, and its name is one of a member.

@@ -157,13 +157,13 @@ def of_last_failure(status: ExperimentStatus) -> str:
     cause = status.cause
     if cause is None:
         return ""
-    said = sentence(cause)
+    text = sentence(cause)
     if cause.epoch != status.epoch or cause.final:
         because = " because" if cause.rank >= 0 else ":"
-        return f"epoch {cause.epoch} ended{because} {said}{'' if cause.final else repeated(status)}"
+        return f"epoch {cause.epoch} ended{because} {text}{'' if cause.final else repeated(status)}"
     if cause.rank in attempts_of(status.attempts):
-        return f"{said}; it runs again, and the others continue"
-    return f"{said}; it is not run again" if cause.rank in from_ranges(status.ignored, MAX_MEMBERS) else said
+        return f"{text}; it runs again, and the others continue"
+    return f"{text}; it is not run again" if cause.rank in from_ranges(status.ignored, MAX_MEMBERS) else text
 
 
 NAMED = 3
@@ -187,9 +187,9 @@ def all_succeeded(size: int) -> str:
     return "its only member has succeeded" if size == 1 else f"all {size} members have succeeded"
 
 
-def with_message(said: str, message: str) -> str:
+def with_message(text: str, message: str) -> str:
     """Return the words, and then the reported message, if any."""
-    return f"{said}: {message}" if message else said
+    return f"{text}: {message}" if message else text
 
 
 def why_idle(pod: Pod) -> str:

@@ -35,7 +35,7 @@ def hold(context: Context, actions: tuple[Action, ...]) -> tuple[tuple[Action, .
 def reading_refused(context: Context) -> bool:
     """Return True if the pods cannot be read past the cache, and that is reported."""
     refused = context.view.engine.refused
-    return refused is not None and refused.action == READ_PODS and refused.said
+    return refused is not None and refused.action == READ_PODS and refused.reported
 
 
 def retry_at(context: Context) -> float | None:

@@ -124,9 +124,9 @@ def assess(context: Context, passed: Sequence[ClockRule] = ()) -> Assembly:
 def at_rest(context: Context, passed: Sequence[ClockRule] = ()) -> Assembly:
     """Judge a gang that is not wanted now: its pods end, or are gone. Only a clock or a refusal can make it stuck."""
     gathered = NOT_GATHERED
-    said = admission.waiting(context) if context.record.phase is Phase.QUEUED else admission.held(context)
-    if said is not None:
-        gathered = replace(gathered, roll=Roll.QUEUE, stuck=said.reason, look_again=said.look_again)
+    queued = admission.waiting(context) if context.record.phase is Phase.QUEUED else admission.held(context)
+    if queued is not None:
+        gathered = replace(gathered, roll=Roll.QUEUE, stuck=queued.reason, look_again=queued.look_again)
     return _until_evidence(context, _with_alerts(context, gathered, passed))
 
 

@@ -137,8 +137,8 @@ def _ended_apart(context: Context, here: int) -> bool:
 
 
 def _recorded(context: Context, _: Assembly) -> _Part:
-    said = context.record.condition(ConditionType.ASSEMBLED)
-    return _Part(said.message if said is not None else "")
+    found = context.record.condition(ConditionType.ASSEMBLED)
+    return _Part(found.message if found is not None else "")
 
 
 def _awaited(context: Context, assembly: Assembly) -> _Part:
@@ -196,8 +196,8 @@ def _arrived(coordinator: Coordinator, probe: ProbeResult, present: bool) -> str
 
 def _queued(context: Context, _: Assembly) -> _Part:
     queued = context.record.phase is Phase.QUEUED
-    said = admission.waiting(context) if queued else admission.held(context)
-    return _Part(said.message if said is not None else "")
+    found = admission.waiting(context) if queued else admission.held(context)
+    return _Part(found.message if found is not None else "")
 
 
 _ROLLS: Final[Mapping[Roll, Callable[[Context, Assembly], _Part]]] = {

@@ -347,12 +347,12 @@ def _before_it(steps: EpochSteps, lead: Lead) -> EpochSteps:
 
 
 def _pauses(lead: Lead) -> dict[Bucket, int]:
-    said = lead.spent
+    spent = lead.spent
     return {
-        Bucket.CHECKPOINT_SAVE: _ms(said.saved),
-        Bucket.CHECKPOINT_RESTORE: _ms(said.restored),
-        Bucket.DATA_LOADING: _ms(said.loaded),
-        Bucket.OTHER: _ms(said.paused - said.saved - said.restored - said.loaded),
+        Bucket.CHECKPOINT_SAVE: _ms(spent.saved),
+        Bucket.CHECKPOINT_RESTORE: _ms(spent.restored),
+        Bucket.DATA_LOADING: _ms(spent.loaded),
+        Bucket.OTHER: _ms(spent.paused - spent.saved - spent.restored - spent.loaded),
     }
 
 

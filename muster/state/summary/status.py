@@ -89,7 +89,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         named = reason in history.NAMED_BY or not record.gathering
         again = "" if named else history.container_restarts(restarts, record.epoch)
         edited = of_edits(record, plan.edits.remark)
-        more = again, slow, beside, plan.said(record.epoch), edited, of_volume(record)
+        more = again, slow, beside, plan.notice_in(record.epoch), edited, of_volume(record)
         message = joined(message, *more)
     return replace(
         record,

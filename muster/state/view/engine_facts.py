@@ -38,7 +38,7 @@ class RefusedAction:
     action: str
     since: WallTime
     """The wall second at which the action was first tried in vain."""
-    said: bool
+    reported: bool
     pause: float
     retry_at: WallTime
 

@@ -223,11 +223,11 @@ def _still_since(
     ranks: Mapping[int, Heard], answering: list[PlaceReport], now: float, before: Awaited | None
 ) -> tuple[float | None, Awaited | None]:
     """Return since when every rank is in one call or gives no answer, if that is long enough; or who is awaited."""
-    said = [heard.report for heard in ranks.values()]
-    if 2 * len(answering) < len(ranks) or any(report.returns < RETURNS for report in said):
+    reports = [heard.report for heard in ranks.values()]
+    if 2 * len(answering) < len(ranks) or any(report.returns < RETURNS for report in reports):
         return None, None
-    longest = INTERVALS * min(LONGEST, max(report.longest for report in said))
-    patience = max(STANDS, longest, *(min(LONGEST, report.pause) for report in said))
+    longest = INTERVALS * min(LONGEST, max(report.longest for report in reports))
+    patience = max(STANDS, longest, *(min(LONGEST, report.pause) for report in reports))
     standing = [report for report in answering if not report.doing.works]
     shortest = min((report.stood for report in standing), default=0.0)
     if shortest < patience or all(report.alone for report in standing):

@@ -198,10 +198,10 @@ def progress_in_turns(
     yield
     slowest = _slowest(ranks, step, rate or 0.0, waited)
     lowest = min(ranks)
-    said = ranks[lowest].report
+    one = ranks[lowest].report
     before_it, former = earlier.lead, earlier.former
     pod = (members or {}).get(lowest)
-    lead = followed(lowest, said.step, said.at, said.longest, said.pause, said.spent, now, before_it, pod)
+    lead = followed(lowest, one.step, one.at, one.longest, one.pause, one.spent, now, before_it, pod)
     if before_it is not None and before_it.rank == lowest and before_it.points[0] != lead.points[0]:
         turned = lead.after > before_it.begun_at or another(before_it.spent, lead.spent)
         former = before_it if turned else former
@@ -221,7 +221,7 @@ def progress_in_turns(
         repeated=repeated or (earlier.repeated and not restarted),
         moved=(moved and known) or earlier.moved,
         unwatched=_unwatched(longest, earlier, moved),
-        scalars=said.scalars,
+        scalars=one.scalars,
         lead=lead,
         ranks=ranks,
         sent=sent,

@@ -230,7 +230,7 @@ class View:
         yield
         before = self.probe
         read = answer.reports, answer.collectives, answer.ras, answer.places
-        if any(said is not None for said in read):  # this view has them
+        if any(found is not None for found in read):  # this view has them
             answer = replace(answer, reports=None, collectives=None, ras=None, places=None, stacks=())
         members = self.of(epoch).members
         if answer.identities:

@@ -222,7 +222,7 @@ class Plan:
         """Return the name under which the program is handed to the coordinator of that epoch."""
         return self.naming.submits_as or f"{self.name}-{epoch}"
 
-    def said(self, epoch: int) -> str:
+    def notice_in(self, epoch: int) -> str:
         """Return the notice in that epoch."""
         if not self.notice:
             return ""

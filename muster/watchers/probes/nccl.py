@@ -108,24 +108,22 @@ def decoded_in_turns(data: bytes | bytearray) -> Turns[RasAnswer]:
     if parts_of(data) > MOST_PARTS:
         raise Unreadable(f"its answer has more than {MOST_PARTS:,} parts")
     try:
-        response = _decoder.decode(data)
+        dump = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Unreadable(f"its answer cannot be read: {printable(str(error), 200)}") from None
-    if response.communicators_count != len(response.communicators):
-        raise Unreadable(
-            f"it counts {response.communicators_count} communicators and has {len(response.communicators)}"
-        )
-    if len({(each.hash, each.secondary_hash) for each in response.communicators}) != len(response.communicators):
+    if dump.communicators_count != len(dump.communicators):
+        raise Unreadable(f"it counts {dump.communicators_count} communicators and has {len(dump.communicators)}")
+    if len({(each.hash, each.secondary_hash) for each in dump.communicators}) != len(dump.communicators):
         raise Unreadable("it has a communicator twice")
     hosts: dict[str, str] = {}
-    ranks = [(each, rank) for each in response.communicators for rank in each.ranks]
-    read: dict[int, list[RasRank]] = {id(each): [] for each in response.communicators}
+    ranks = [(each, rank) for each in dump.communicators for rank in each.ranks]
+    read: dict[int, list[RasRank]] = {id(each): [] for each in dump.communicators}
     for batch in batches(ranks):
         yield
         for each, rank in batch:
             read[id(each)].append(_rank(rank, hosts))
     yield
-    return RasAnswer(tuple(_communicator(each, read[id(each)]) for each in response.communicators))
+    return RasAnswer(tuple(_communicator(each, read[id(each)]) for each in dump.communicators))
 
 
 def _communicator(each: Comm, ranks: list[RasRank]) -> Communicator:
@@ -196,12 +194,12 @@ async def ask(address: Address, guard: Guard, deadline: float = DEADLINE) -> Ras
 
 
 async def _answer(connection: Connection) -> RasAnswer:
-    if (response := await _response(connection, HELLO)) != PROTOCOL:
-        raise NoRas(f"it answers {printable(response, 80)!r}, not {PROTOCOL.decode()!r}")
-    if (response := await _response(connection, LIMIT)) != b"OK":
-        raise NoRas(f"it takes no time limit: {printable(response, 80)!r}")
-    if (response := await _response(connection, FORMAT)) != b"OK":
-        raise NoRas(f"it does not answer in JSON, as no NCCL before 2.28.7 does: {printable(response, 80)!r}")
+    if (reply := await _reply(connection, HELLO)) != PROTOCOL:
+        raise NoRas(f"it answers {printable(reply, 80)!r}, not {PROTOCOL.decode()!r}")
+    if (reply := await _reply(connection, LIMIT)) != b"OK":
+        raise NoRas(f"it takes no time limit: {printable(reply, 80)!r}")
+    if (reply := await _reply(connection, FORMAT)) != b"OK":
+        raise NoRas(f"it does not answer in JSON, as no NCCL before 2.28.7 does: {printable(reply, 80)!r}")
     connection.grant(MOST, MOST // PART, "parts of an answer")
     connection.write(STATUS)
     data = bytearray()
@@ -210,7 +208,7 @@ async def _answer(connection: Connection) -> RasAnswer:
     return await in_turns(decoded_in_turns(data))
 
 
-async def _response(connection: Connection, command: bytes) -> bytes:
+async def _reply(connection: Connection, command: bytes) -> bytes:
     """Return the line that answers a command."""
     connection.grant(_LINE, 1, "lines")
     connection.write(command)

@@ -142,46 +142,27 @@ def decoded(value: bytes) -> Value | None:
     if len(value) > MAX_VALUE:
         return None
     try:
-        report = _decoder.decode(value)
+        sent = _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    times = (
-        report.at,
-        report.longest,
-        report.pause,
-        report.begun,
-        report.saved,
-        report.restored,
-        report.loaded,
-        report.paused,
-    )
-    return report if all(map(isfinite, times)) else None
+    times = sent.at, sent.longest, sent.pause, sent.begun, sent.saved, sent.restored, sent.loaded, sent.paused
+    return sent if all(map(isfinite, times)) else None
 
 
-def report_of(rank: int, report: Value) -> StepReport:
+def report_of(rank: int, sent: Value) -> StepReport:
     """Return the report of that rank."""
-    scalars = [(printable(name, MAX_SCALAR_NAME), each) for name, each in report.scalars.items() if isfinite(each)]
-    kind = printable(report.kind, MAX_SCALAR_NAME)
-    spent = Spent(
-        report.first, report.begun, report.saved, report.restored, report.loaded, report.paused, kind, report.restarts
-    )
+    scalars = [(printable(name, MAX_SCALAR_NAME), each) for name, each in sent.scalars.items() if isfinite(each)]
+    kind = printable(sent.kind, MAX_SCALAR_NAME)
+    spent = Spent(sent.first, sent.begun, sent.saved, sent.restored, sent.loaded, sent.paused, kind, sent.restarts)
     return StepReport(
-        rank,
-        report.step,
-        report.calls,
-        report.at,
-        report.longest,
-        tuple(scalars[:MAX_SCALARS]),
-        report.pause,
-        spent,
-        report.works,
+        rank, sent.step, sent.calls, sent.at, sent.longest, tuple(scalars[:MAX_SCALARS]), sent.pause, spent, sent.works
     )
 
 
-def value_in(report: object) -> Value | None:
+def value_in(sent: object) -> Value | None:
     """Return the value of a process from JSON that is decoded already; None if it does not have the right form."""
     try:
-        value = msgspec.convert(report, Value)
+        value = msgspec.convert(sent, Value)
     except msgspec.ValidationError:
         return None
     return value if isfinite(value.at) and isfinite(value.longest) and isfinite(value.pause) else None
@@ -189,10 +170,10 @@ def value_in(report: object) -> Value | None:
 
 def _report(key: str, value: bytes) -> tuple[StepReport | None, int]:
     rank, dot, process = key.removeprefix("/").removeprefix(f"{KEYS}/").partition(".")
-    report = decoded(value)
-    if report is None or not _number(rank) or (dot and not _number(process)):
+    sent = decoded(value)
+    if sent is None or not _number(rank) or (dot and not _number(process)):
         return None, 1
-    return report_of(int(rank), report), report.processes
+    return report_of(int(rank), sent), sent.processes
 
 
 def _number(text: str) -> bool:

@@ -17,7 +17,7 @@ from tests.client.localserver import labels, running
 
 
 def groups_shown(spec: dict[str, Any], ready: str, pods: dict[str, int], phase: str = "Running") -> list[str]:
-    """The lines of the groups where so many pods of each exist, the first of which is not ready."""
+    """The lines of the groups where so many pods of each exist and the first is not ready."""
     meta = {"namespace": "team", "name": "mine"}
     seen = snapshot_of({"metadata": meta, "spec": spec, "status": {"phase": phase, "ready": ready}})
     names = [(group, rank) for group, number in pods.items() for rank in range(number)]

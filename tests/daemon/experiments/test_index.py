@@ -157,7 +157,7 @@ class Watched:
         self.index = ExperimentIndex(wanted=lambda _: None, gone=lambda _: None)
         self.version = 0
 
-    def says(self, status: Any, **spec: Any) -> Entry:
+    def reports(self, status: Any, **spec: Any) -> Entry:
         self.version += 1
         self.index.experiment_changed(None, run(self.version, status, **spec))
         return self.index.entries[UID]
@@ -168,15 +168,15 @@ class Watched:
 )
 def test_a_running_experiment_whose_status_is_spoiled_is_left_alone(spoiled: Any) -> None:
     watched = Watched()
-    before = watched.says(RUNNING)
+    before = watched.reports(RUNNING)
     assert before.record is not None
     assert before.plan is not None
 
-    after = watched.says(spoiled)
+    after = watched.reports(spoiled)
     assert (after.plan, after.unreadable) == (None, True)
     assert after.problem.startswith("status: ")
 
-    mended = watched.says(RUNNING)
+    mended = watched.reports(RUNNING)
     assert (mended.unreadable, mended.problem) == (False, "")
     assert mended.plan is not None
     assert mended.record is not None
@@ -185,27 +185,27 @@ def test_a_running_experiment_whose_status_is_spoiled_is_left_alone(spoiled: Any
 
 def test_a_status_that_somebody_removed_is_a_fresh_start() -> None:
     watched = Watched()
-    watched.says(RUNNING)
-    entry = watched.says(None)
+    watched.reports(RUNNING)
+    entry = watched.reports(None)
     assert (entry.record, entry.unreadable) == (None, False)
     assert entry.plan is not None
 
 
 def test_a_spec_that_was_spoiled_leaves_the_last_good_plan_at_work() -> None:
     watched = Watched()
-    plan = watched.says(RUNNING).plan
-    entry = watched.says(RUNNING, image="")
+    plan = watched.reports(RUNNING).plan
+    entry = watched.reports(RUNNING, image="")
     assert plan is not None
     assert entry.plan == edited(plan, problem=entry.problem)
     assert "spec.image" in entry.problem
-    assert watched.says(RUNNING).plan == plan
+    assert watched.reports(RUNNING).plan == plan
 
 
 def test_a_spec_is_read_once_for_each_of_its_generations() -> None:
     watched = Watched()
-    plan = watched.says(None).plan
-    assert watched.says(RUNNING).plan is plan
-    assert watched.says(RUNNING, suspend=True).plan != plan
+    plan = watched.reports(None).plan
+    assert watched.reports(RUNNING).plan is plan
+    assert watched.reports(RUNNING, suspend=True).plan != plan
 
 
 AT_WORK = record(phase=Phase.RUNNING, started_at=NOW, epoch_at=NOW, scheduled_at=NOW, assembled_at=NOW)

@@ -94,7 +94,7 @@ async def test_a_reader_of_a_watched_jobset_sees_what_kueue_says(world: World) -
 
 
 @virtually
-async def test_a_workload_that_is_gone_is_said_no_more(world: World) -> None:
+async def test_a_workload_that_is_gone_is_reported_no_more(world: World) -> None:
     await queued(world, ours=True)
     says(world, "Pending", "insufficient unused quota")
     await asyncio.sleep(6)

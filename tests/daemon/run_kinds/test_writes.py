@@ -60,7 +60,7 @@ async def test_a_status_that_finds_no_object_is_written_again_a_minute_later(wor
 
 
 @virtually
-async def test_missing_rights_for_the_kind_are_said(world: World) -> None:
+async def test_missing_rights_for_the_kind_are_reported(world: World) -> None:
     denied = 'jaxjobs.kubeflow.org is forbidden: User "musterd" cannot list resource "jaxjobs"'
     world.refuse_watches(Forbidden(denied, status=403, reason="Forbidden"))
     world.serve()

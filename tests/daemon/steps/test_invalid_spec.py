@@ -74,7 +74,9 @@ WHY = "spec.failurePolicy.rules[0].targetGroups[0]: there is no type wroker"
 
 
 @virtually
-async def test_an_edit_that_cannot_be_run_is_said_on_the_running_experiment(cluster: Cluster, daemon: Daemon) -> None:
+async def test_an_edit_that_cannot_be_run_is_reported_on_the_running_experiment(
+    cluster: Cluster, daemon: Daemon
+) -> None:
     await cluster.gang()
     edit(cluster.api, RUN, failurePolicy=EDIT)
     await asyncio.sleep(5)

@@ -96,7 +96,7 @@ async def test_one_lost_probe_turns_nothing(cluster: Cluster, daemon: Daemon) ->
 
 
 @virtually
-async def test_a_coordinator_that_is_lost_and_one_that_is_back_are_said_in_time(
+async def test_a_coordinator_that_is_lost_and_one_that_is_back_are_reported_in_time(
     cluster: Cluster, daemon: Daemon
 ) -> None:
     serving = await running(cluster)
@@ -112,7 +112,7 @@ async def test_a_coordinator_that_is_lost_and_one_that_is_back_are_said_in_time(
 
 
 @virtually
-async def test_a_coordinator_that_comes_and_goes_is_said_to_do_so_until_it_stays(
+async def test_a_coordinator_that_comes_and_goes_is_reported_to_do_so_until_it_stays(
     cluster: Cluster, daemon: Daemon
 ) -> None:
     serving = await running(cluster)

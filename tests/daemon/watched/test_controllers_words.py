@@ -94,7 +94,7 @@ async def test_events_are_read_twice_a_minute_while_pods_are_missing_and_not_bef
 
 
 @virtually
-async def test_a_refusal_is_said_remembered_and_no_fault_of_the_daemon(world: World) -> None:
+async def test_a_refusal_is_reported_remembered_and_no_fault_of_the_daemon(world: World) -> None:
     world.serve("jobsets")
     daemon = await world.daemon()
     refused = world.api.fail(LISTS, Forbidden("events is forbidden", status=403, reason="Forbidden"), times=99)

@@ -104,7 +104,9 @@ async def test_a_deadline_counts_from_the_start_of_the_run_and_not_of_the_daemon
 
 
 @virtually_with_writes
-async def test_an_end_that_a_webhook_refuses_is_said_within_seconds_and_follows_when_it_answers(world: World) -> None:
+async def test_an_end_that_a_webhook_refuses_is_reported_within_seconds_and_follows_when_it_answers(
+    world: World,
+) -> None:
     await world.watches("jobs")
     down = ApiError('failed calling webhook "mjob.kb.io": connection refused', status=500, reason="InternalError")
     fault = world.api.fail(f"PATCH {JOB}", down, times=1000)

@@ -142,7 +142,7 @@ async def test_a_wrong_annotation_of_labelled_pods_is_a_warning_that_names_it(
 
 
 @virtually
-async def test_a_wrong_annotation_of_an_object_is_said_once_and_again_when_it_is_another(world: World) -> None:
+async def test_a_wrong_annotation_of_an_object_is_reported_once_and_again_when_it_is_another(world: World) -> None:
     await world.watches("jobs")
     with capture_logs() as logged:
         for probe in ("exec", "exec", "ping"):
@@ -161,7 +161,7 @@ async def test_a_wrong_annotation_of_an_object_is_said_once_and_again_when_it_is
 @virtually
 async def test_a_stated_probe_and_ready_pods_make_a_complete_roll(world: World) -> None:
     whole = world.cluster.arrived(0, size=1)
-    world.cluster.roll = lambda now: replace(whole(now), partial="an http probe says so of the coordinator alone")
+    world.cluster.roll = lambda now: replace(whole(now), partial="an http probe answers for the coordinator alone")
     await world.daemon("pods")
     for rank in range(2):
         world.pod(f"run-{rank}", labels=labelled(), annotations=STATED, ready=rank == 0, ip=f"10.0.0.{rank + 1}")

@@ -11,7 +11,7 @@ import pytest
 from muster.api.values.timestamps import whole_time
 from muster.client.snapshot import EventSummary
 from muster.client.watched import kind_of, look
-from muster.client.watching import as_musterd_said
+from muster.client.watching import as_musterd_reported
 from muster.daemon.settings import Settings
 from muster.state.vocabulary.record import Phase
 from tests.daemon.virtual_daemon import edit
@@ -170,7 +170,7 @@ async def test_a_jobset_whose_deletion_is_held_says_so_and_ends_with_its_pods(wo
     record = world.found("jobset/t").record
     ended = f"it was deleted before its end; {held}; no pod runs"
     assert (record.phase, record.reason, record.message) == (Phase.FAILED, "Deleted", ended)
-    story = "".join(world.said())
+    story = "".join(world.lines())
     assert "Stuck" not in story
     assert "MemberFailed" not in story
 
@@ -188,7 +188,7 @@ def unmanaged() -> Object:
 
 
 @virtually
-async def test_a_jobset_that_nothing_runs_says_so_and_what_to_do(world: World) -> None:
+async def test_a_jobset_that_nothing_runs_reports_it_and_what_to_do(world: World) -> None:
     world.serve("jobsets")
     await world.start(Settings(watch_kinds="jobsets", alone=True))
     world.api.put(PATH, unmanaged())
@@ -200,7 +200,7 @@ async def test_a_jobset_that_nothing_runs_says_so_and_what_to_do(world: World) -
     assert event["message"] == f"PodsMissing: {SAID}"
 
 
-def test_a_reader_of_the_object_sees_what_musterd_said() -> None:
+def test_a_reader_of_the_object_sees_what_musterd_reported() -> None:
     made = unmanaged()
     kind = kind_of(made, "JobSet")
     assert kind is not None
@@ -208,7 +208,7 @@ def test_a_reader_of_the_object_sees_what_musterd_said() -> None:
     event = EventSummary(at=1_000.0, reason="Stuck", message=SAID, source="muster", type="Warning", count=1)
     watching = replace(event, reason="Watching", message="watching over 1 member", type="Normal")
     for events in ([event, watching], [watching, event]):  # of one second
-        assert as_musterd_said(seen, events).message.startswith(SAID)
+        assert as_musterd_reported(seen, events).message.startswith(SAID)
 
 
 @virtually_with_writes

@@ -39,7 +39,7 @@ async def test_the_rank_whose_program_does_not_come_is_named(world: World) -> No
     stuck = world.stuck("pods/run")
     assert (stuck.status, stuck.reason) == (True, "RanksMissing")
     assert "missing rank 2 (run-2, running, but it has not called the coordinator)" in stuck.message
-    assert any(line.startswith("Stuck: RanksMissing: 2/3 ranks arrived") for line in world.said())
+    assert any(line.startswith("Stuck: RanksMissing: 2/3 ranks arrived") for line in world.lines())
     about = {(each["involvedObject"]["kind"], each["involvedObject"]["name"]) for each in world.cluster.events()}
     assert about == {("Pod", "run-0")}
 
@@ -83,7 +83,7 @@ async def test_a_member_without_a_pod_is_named_and_called_stuck_in_time(world: W
 
 
 @virtually
-async def test_a_failed_member_is_said_and_ends_nothing_until_it_is_not_replaced(world: World) -> None:
+async def test_a_failed_member_is_reported_and_ends_nothing_until_it_is_not_replaced(world: World) -> None:
     await world.daemon("pods")
     for rank in range(2):
         member(world, rank, annotations={"muster.dev/size": "2"})
@@ -94,7 +94,7 @@ async def test_a_failed_member_is_said_and_ends_nothing_until_it_is_not_replaced
     assert record.phase is Phase.RUNNING
     assert record.cause is not None
     assert (record.cause.rank, record.cause.exit_code) == (1, 7)
-    assert "MemberFailed: rank 1 (run-1) ended with exit code 7 in container train on node n1" in world.said()
+    assert "MemberFailed: rank 1 (run-1) ended with exit code 7 in container train on node n1" in world.lines()
     world.end("run-0", 0)
     await asyncio.sleep(REPLACED_WITHIN + 2)
     record = world.found("pods/run").record
@@ -109,12 +109,12 @@ async def test_a_daemon_that_starts_rebuilds_the_record_and_says_nothing_twice(w
     for rank in range(3):
         member(world, rank, annotations=JAX)
     await asyncio.sleep(100)
-    said, before = world.said(), facts(world)
+    seen, before = world.lines(), facts(world)
     await world.stop()
     await asyncio.sleep(30)
     await world.daemon("pods")
     await asyncio.sleep(12)
-    assert (world.said(), facts(world)) == (said, before)
+    assert (world.lines(), facts(world)) == (seen, before)
 
 
 def facts(world: World) -> tuple[Any, ...]:
@@ -222,7 +222,7 @@ async def test_groups_are_ordered_by_their_number_and_not_by_its_letters(world: 
 
 
 @virtually
-async def test_pods_at_work_that_share_an_index_take_a_place_each_and_that_is_said(world: World) -> None:
+async def test_pods_at_work_that_share_an_index_take_a_place_each_and_that_is_reported(world: World) -> None:
     await world.daemon("pods")
     for name in ("master-0", "worker-0", "worker-1"):
         world.pod(name, labels=of_run(), ip=f"10.0.0.{len(name)}{name[-1]}")

@@ -51,7 +51,7 @@ async def test_a_scale_down_is_neither_a_failure_nor_a_missing_pod(world: World,
     await asyncio.sleep(100)
     seen = world.found("raycluster/rc")
     assert (seen.record.message, seen.record.ready) == ("2/2 members are ready", 2)
-    story = "".join(world.said())
+    story = "".join(world.lines())
     assert "MemberFailed" not in story
     assert "Stuck" not in story
 
@@ -82,4 +82,4 @@ async def test_the_end_of_its_submitter_is_no_alert_while_its_own_controller_has
     run = world.found("rayjob/rj").record
     assert (run.phase, run.blocked) == (Phase.RUNNING, None)
     assert run.message == "4/4 members are ready, or have ended with exit code 0"
-    assert "RanksEnded" not in "".join(world.said())
+    assert "RanksEnded" not in "".join(world.lines())

@@ -51,7 +51,7 @@ async def test_eight_kills_in_a_row_are_eight_events_and_counted(world: World) -
     assert now.phase is Phase.RUNNING
     assert now.message.startswith("3/3 ranks arrived; rank 1 (run-1) ended with exit code 137 (SIGKILL), OOMKilled")
     assert "; started again in its pod 8 times (last end at " in now.message
-    events = [line for line in world.said() if line.startswith("RestartedInPlace: rank 1 (run-1) ended with")]
+    events = [line for line in world.lines() if line.startswith("RestartedInPlace: rank 1 (run-1) ended with")]
     assert len(events) == 8
     body = scraped(world.daemons[-1][0])
     assert 'muster_experiment_container_restarts_total{experiment="pods/run",namespace="team"} 8.0' in body
@@ -90,5 +90,5 @@ async def test_what_is_made_again_is_lost_and_the_way_to_the_next_step_is_recove
     sums = record.goodput.at(clock())
     buckets = Bucket.LOST, Bucket.RECOVERY, Bucket.STUCK, Bucket.PROGRAM_STARTUP
     assert [sums.of(each) / 1000 for each in buckets] == pytest.approx([20, 30, 0, 10], abs=1.1)
-    (line,) = [line for line in world.said() if line.startswith("StepsResumed: ")]
+    (line,) = [line for line in world.lines() if line.startswith("StepsResumed: ")]
     assert line.startswith("StepsResumed: its processes were restarted; resumed at step 80: at least ")

@@ -75,7 +75,7 @@ class World(Daemons):
         status = {**found["status"], **objects.ended(code, self.api.now(), "train")}
         self.api.put(path, {**found, "status": status})
 
-    def said(self) -> list[str]:
+    def lines(self) -> list[str]:
         """Return reason and message of each Event."""
         return [f"{each['reason']}: {each['message']}" for each in self.cluster.events()]
 

@@ -105,7 +105,7 @@ async def read(found: NodeListing, authenticator: Anyone | None = None) -> tuple
             return page, await answer.json()
 
 
-async def test_a_suspect_stands_on_the_page_with_its_proof_and_what_is_proposed() -> None:
+async def test_a_suspect_is_on_the_page_with_its_proof_and_what_is_proposed() -> None:
     page, document = await read(listing())
     assert "Suspect: node gpu&lt;b&gt; failed 12 runs of 4 namespaces in 6h (expected: 0.4)." in page
     assert "drain it: kubectl drain &#x27;gpu&lt;b&gt;&#x27; --ignore-daemonsets" in page

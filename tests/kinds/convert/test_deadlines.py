@@ -73,7 +73,7 @@ def test_the_deadline_of_a_pod_is_named_as_lost_with_the_field_to_set(kind: str)
     assert [each.hint for each in lost] == ["set spec.timeout"]
 
 
-def test_of_several_deadlines_the_shortest_holds_and_what_it_is_of_is_said() -> None:
+def test_of_several_deadlines_the_shortest_holds_and_what_it_is_of_is_reported() -> None:
     found = converted("JobSet", {JOB: 900, "spec": 3_600})
     assert found.document["spec"]["activeDeadlineSeconds"] == 900
     (said,) = [each for each in found.notes if each.field.endswith("activeDeadlineSeconds")]

@@ -34,7 +34,7 @@ def test_the_table_has_the_kinds_that_are_watched_and_not_converted() -> None:
 
 
 @pytest.mark.parametrize("kind", WATCHED)
-def test_a_kind_that_can_be_watched_is_said_to_be(kind: str) -> None:
+def test_a_kind_that_can_be_watched_is_reported_to_be(kind: str) -> None:
     run, converted = said(kind)
     version, name = kind.split()
     assert run.startswith(f"{name} of {version} is not run by Muster, musterd watches over it")

@@ -126,7 +126,7 @@ def test_state_is_not_believed_and_a_suspension_is_what_the_spec_says() -> None:
     assert plan_of(suspending).lifecycle.suspend
 
 
-def test_what_keeps_the_operator_from_making_pods_is_said() -> None:
+def test_what_keeps_the_operator_from_making_pods_is_reported() -> None:
     condition = {
         "type": "ReplicaFailure",
         "status": "True",

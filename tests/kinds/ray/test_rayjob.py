@@ -130,7 +130,7 @@ def test_a_status_says(status: dict[str, Any], expected: tuple[OwnVerdict, str, 
     assert verdict_of(**status) == expected
 
 
-def test_the_status_of_the_program_after_a_deadline_is_said_to_be_of_then() -> None:
+def test_the_status_of_the_program_after_a_deadline_is_reported_to_be_of_then() -> None:
     verdict, reason, message = verdict_of(
         jobDeploymentStatus="Failed", reason="DeadlineExceeded", jobStatus="RUNNING", message=DEADLINE
     )

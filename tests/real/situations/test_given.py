@@ -19,9 +19,9 @@ pytestmark = [pytest.mark.alone, pytest.mark.timeout(900), pytest.mark.usefixtur
 PLAYED = " or ".join(
     each.__name__
     for each in (
-        test_refusals.test_a_limit_range_is_said,  # any cluster can play it
-        test_refusals.test_a_webhook_that_denies_is_said,  # it need not reach the webhook
-        test_servers.test_a_terminating_namespace_is_said,  # this stops a server
+        test_refusals.test_a_limit_range_is_reported,  # any cluster can play it
+        test_refusals.test_a_webhook_that_denies_is_reported,  # it need not reach the webhook
+        test_servers.test_a_terminating_namespace_is_reported,  # this stops a server
     )
 )
 

@@ -13,7 +13,7 @@ PATIENCE = 300
 """Seconds after which ranks that ended are called Stuck (``muster.state.policies.gathering.blocked``)."""
 
 
-async def test_ranks_that_end_while_others_run_on_are_said_and_stuck_after_five_minutes(here: Site) -> None:
+async def test_ranks_that_end_while_others_run_on_are_reported_and_stuck_after_five_minutes(here: Site) -> None:
     """The five minutes are not waited for: the kubelet reports the end late, and the status is set back."""
     await here.submit("run", f"rank=1: run 3, exit 0, late {PATIENCE}\n*: run 600", members=3, operator="xgboost")
     said = r"^Running RanksEnded .*1 member ended with exit code 0 \(rank 1\) while 2 run on"

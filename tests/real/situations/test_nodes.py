@@ -11,7 +11,7 @@ pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.mark.core
-async def test_an_unschedulable_member_is_said_in_the_schedulers_words(here: Site) -> None:
+async def test_an_unschedulable_member_is_reported_in_the_schedulers_words(here: Site) -> None:
     here.row.happens("no node has the label that the members select")
     await here.submit("run", on={"muster.dev/nowhere": "true"}, clocks={"pending": {"after": "12s", "action": "Fail"}})
     await here.says("run", r"^Pending .*ranks? [01].*Unschedulable, 0/\d+ nodes are available")

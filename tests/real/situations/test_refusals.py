@@ -41,7 +41,7 @@ async def refused(here: Site, words: str, **container: object) -> None:
 
 
 @pytest.mark.core
-async def test_a_quota_is_said_and_its_raise_lets_the_gang_in(here: Site) -> None:
+async def test_a_quota_is_reported_and_its_raise_lets_the_gang_in(here: Site) -> None:
     quota = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
@@ -60,7 +60,7 @@ async def test_a_quota_is_said_and_its_raise_lets_the_gang_in(here: Site) -> Non
     await here.phase("run", "Running")
 
 
-async def test_a_limit_range_is_said(here: Site) -> None:
+async def test_a_limit_range_is_reported(here: Site) -> None:
     limits = [{"type": "Container", "max": {"cpu": "50m"}}]
     await here.apply(
         {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "low"}, "spec": {"limits": limits}}
@@ -73,7 +73,7 @@ async def test_a_limit_range_is_said(here: Site) -> None:
 
 @pytest.mark.labels({"pod-security.kubernetes.io/enforce": "restricted"})
 @pytest.mark.core
-async def test_pod_security_restricted_is_said(here: Site) -> None:
+async def test_pod_security_restricted_is_reported(here: Site) -> None:
     here.row.happens("a namespace that enforces Pod Security `restricted`")
     await here.submit("run")
     await here.is_stuck("run", "PodSecurityViolated", 'PodSecurityViolated .*"restricted:latest".*runAsNonRoot')
@@ -116,7 +116,7 @@ async def deny(here: Site) -> None:
     await refused(here, "names its team")
 
 
-async def test_an_admission_policy_is_said_and_without_it_the_gang_starts(here: Site) -> None:
+async def test_an_admission_policy_is_reported_and_without_it_the_gang_starts(here: Site) -> None:
     await deny(here)
     here.row.happens("a ValidatingAdmissionPolicy denies the pods, then it is deleted")
     await here.submit("run")
@@ -125,7 +125,7 @@ async def test_an_admission_policy_is_said_and_without_it_the_gang_starts(here: 
     await here.says("run", "^Running RollComplete 2/2")
 
 
-async def test_a_webhook_that_denies_is_said(here: Site) -> None:
+async def test_a_webhook_that_denies_is_reported(here: Site) -> None:
     async with webhook(here, "deny"):
         here.row.happens("an admission webhook denies the pods")
         await here.submit("run")
@@ -183,7 +183,7 @@ async def test_a_pod_that_is_nobodys_is_explained_and_left_to_a_person(here: Sit
     await here.phase("run", "Running")
 
 
-async def test_a_missing_priority_class_is_said(here: Site) -> None:
+async def test_a_missing_priority_class_is_reported(here: Site) -> None:
     name = f"{here.namespace}-high"
     here.row.happens("the template names a PriorityClass that does not exist; it is created later")
     await here.submit("run", template={"spec": {"priorityClassName": name}})

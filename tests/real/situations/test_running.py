@@ -49,7 +49,7 @@ async def test_a_stopped_coordinator_is_called_unreachable_and_not_restarted(her
     assert seen.status.epoch == 0
 
 
-async def test_a_wrong_number_of_processes_is_said(here: Site) -> None:
+async def test_a_wrong_number_of_processes_is_reported(here: Site) -> None:
     here.row.happens("the program calls jax.distributed.initialize with one process too many")
     call = "jax.distributed.initialize(num_processes=3, process_id=int(os.environ['JAXOPERATOR_PROCESS_ID']))"
     command = f'{sys.executable} -c "import os, jax; {call}"'

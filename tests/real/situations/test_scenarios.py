@@ -70,7 +70,7 @@ async def stopped(here: Site) -> bool:
 @pytest.mark.parametrize(
     "name", with_core([each.name for each in scenarios().values() if each.sentences(SIZE)], "member-fails")
 )
-async def test_a_scenario_is_said_and_charged_as_it_states(here: Site, name: str) -> None:
+async def test_a_scenario_is_reported_and_charged_as_it_states(here: Site, name: str) -> None:
     scenario = scenarios()[name]
     here.row.happens(f"scenario {name}")
     await here.submit("run", script(scenario), members=SIZE, **{**scenario.spec, **_short(scenario)})

@@ -63,7 +63,7 @@ async def test_the_right_to_create_pods_is_taken_away_and_given_back(here: Site)
     await here.phase("run", "Running")
 
 
-async def test_missing_rights_to_read_pods_are_said(here: Site) -> None:
+async def test_missing_rights_to_read_pods_are_reported(here: Site) -> None:
     async with without_rights(here, "pods", "list", "get"):
         here.row.happens("musterd may not read pods any more (RBAC)")
         await here.submit("run")
@@ -280,7 +280,7 @@ async def test_history_is_compacted_while_musterd_cannot_reach_the_server(here: 
 
 
 @pytest.mark.core
-async def test_a_terminating_namespace_is_said(here: Site) -> None:
+async def test_a_terminating_namespace_is_reported(here: Site) -> None:
     await here.running()
     async with held(here.ground, "kube-controller-manager"):  # it would delete the experiment along with the namespace
         await here.request("DELETE", f"/api/v1/namespaces/{here.namespace}")

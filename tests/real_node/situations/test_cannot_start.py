@@ -190,7 +190,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", with_core(FAULTS, "tag", "secret", "init"))
-async def test_a_member_that_cannot_start_is_said_in_the_kubelets_words(here: Site, fault: str) -> None:
+async def test_a_member_that_cannot_start_is_reported_in_the_kubelets_words(here: Site, fault: str) -> None:
     what = FAULTS[fault]
     if what.before:
         await here.apply(*what.before)

@@ -48,7 +48,7 @@ async def test_a_policy_keeps_a_foreign_pod_out(here: Site) -> None:
 
 
 @pytest.mark.core
-async def test_a_policy_that_forbids_the_coordinators_port_is_said(here: Site) -> None:
+async def test_a_policy_that_forbids_the_coordinators_port_is_reported(here: Site) -> None:
     """Members reach each other, and musterd does not reach the coordinator."""
     image = here.nodes.images["train"]
     rule: Object = {"from": [{"podSelector": {}}]}

@@ -92,7 +92,7 @@ async def test_a_foreign_claim_of_that_name_is_a_final_refusal() -> None:
         (Invalid("spec.resources: too small", status=422), "PersistentVolumeClaimRejected", True),
     ],
 )  # fmt: skip
-async def test_a_refused_create_is_said(error: ApiError, reason: str, final: bool) -> None:
+async def test_a_refused_create_is_reported(error: ApiError, reason: str, final: bool) -> None:
     bench = Bench()
     bench.api.fail("POST", error)
     refusal = refusal_in(await ensure(bench))
@@ -138,7 +138,7 @@ async def test_a_claim_of_ones_own_or_a_retained_one_that_is_alike_is_used(claim
         (RETAINED, {"labels": {JOBSET_NAME: "moe-2"}}, "is that of JobSet 'moe-2' by its label"),
     ],
 )
-async def test_a_claim_of_anothers_is_a_final_refusal_that_says_whose(
+async def test_a_claim_of_anothers_is_a_final_refusal_that_names_it(
     claim: Claim, found: dict[str, Any], why: str
 ) -> None:
     refusal = refusal_in(await finds(claim, found))

@@ -64,7 +64,7 @@ async def test_a_foreign_pod_of_that_name_is_a_final_refusal() -> None:
     ("label", "value", "shown"),
     [("muster.dev/experiment-uid", None, "missing"), ("muster.dev/rank", "7", "'7'"), ("muster.dev/epoch", "", "''")],
 )
-async def test_a_pod_whose_labels_were_changed_is_said(label: str, value: str | None, shown: str) -> None:
+async def test_a_pod_whose_labels_were_changed_is_reported(label: str, value: str | None, shown: str) -> None:
     """No watch would show it as a member: the experiment would wait for it forever without an explanation."""
     bench, plan = Bench(), gang(1)
     await create(bench, plan)

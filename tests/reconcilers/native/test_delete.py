@@ -258,7 +258,7 @@ async def test_an_answer_that_is_lost_is_asked_for_again() -> None:
     assert await remove(bench, version) == Outcome(removed=True)
 
 
-async def test_a_missing_right_is_said_and_never_final() -> None:
+async def test_a_missing_right_is_reported_and_never_final() -> None:
     bench, version = bench_with()
     text = 'experiments.muster.dev "run" is forbidden: User "musterd" cannot delete resource "experiments"'
     bench.api.fail(REMOVAL, Forbidden(text, status=403))

@@ -199,7 +199,7 @@ async def test_nothing_is_placed_on_an_admission_that_was_taken_back() -> None:
     assert await do(bench, ReadAdmission(0, workload), plan) == Outcome(ahead=True)
 
 
-async def test_a_flavor_that_is_gone_or_may_not_be_read_is_said() -> None:
+async def test_a_flavor_that_is_gone_or_may_not_be_read_is_reported() -> None:
     bench, plan = Bench(), queued()
     await made(bench, plan)
     workload = admit(bench, plan, {"cpu": "gone"})

@@ -129,7 +129,7 @@ def test_a_process_of_a_pod_with_several_is_named_with_the_rank_of_its_pod() -> 
     assert found.what.startswith("its process 3 entered only 100")
 
 
-def test_once_a_member_has_ended_or_its_pod_says_more_nothing_is_said_of_collectives() -> None:
+def test_once_a_member_has_ended_or_its_pod_reports_more_nothing_is_reported_of_collectives() -> None:
     story = hanging()
     story.end(0)
     story.look()

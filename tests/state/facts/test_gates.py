@@ -70,7 +70,7 @@ def test_a_group_of_no_members_holds_nobody_back() -> None:
     assert created(case(staged(train=0))) == [0, 1]
 
 
-def test_what_a_group_waits_for_is_said() -> None:
+def test_what_a_group_waits_for_is_reported() -> None:
     pods = [trained(rank, **DONE) for rank in range(3)] + [trained(3)]
     assert gates.awaited(case(staged(), *pods)) == "group eval waits until train is complete (3/4 are)"
     assert gates.awaited(case(staged(READY), trained(0))) == "group eval waits until train is ready (1/4 are)"

@@ -195,12 +195,12 @@ def test_a_rank_without_a_pod_is_named_by_the_pod_it_will_have() -> None:
     assert expected_name(here, None) == "no such member"
 
 
-def test_a_member_whose_pod_is_gone_is_not_said_to_have_none_yet() -> None:
+def test_a_member_whose_pod_is_gone_is_not_reported_to_have_none_yet() -> None:
     here = Context.at(plan(), record(scheduled_at=NOW), view(pod(0), pod(1), pod(3)), NOW)
     assert why_missing(here, 2).endswith(", its pod is gone)")
 
 
-def test_a_running_member_is_not_said_to_owe_a_coordinator_a_call_where_none_can_be_asked() -> None:
+def test_a_running_member_is_not_reported_to_owe_a_coordinator_a_call_where_none_can_be_asked() -> None:
     lost = pod(2, ready=False)
     here = Context.at(plan(probe=ProbeKind.NONE), record(), view(lost), NOW)
     assert why_missing(here, 2) == f"rank 2 ({lost.name}, running, but not ready)"
@@ -223,7 +223,7 @@ def test_pods_of_older_epochs_are_counted_and_the_first_is_named() -> None:
         (256, 512, "256 to 511 of 512"), (511, 512, "256 to 511 of 512"), (6, 4, "6/4"),
     ],
 )  # fmt: skip
-def test_the_count_of_a_large_gang_is_said_by_halves(here: int, size: int, text: str) -> None:
+def test_the_count_of_a_large_gang_is_reported_by_halves(here: int, size: int, text: str) -> None:
     assert share(here, size) == text
 
 
@@ -231,7 +231,7 @@ FAILED = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "words"),
     [
         ({}, "rank 2 (p-2) ended with exit code 1: boom"),
         ({"attempts": (Attempts("2", 1),)},
@@ -245,5 +245,5 @@ FAILED = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
         ({"cause": None}, ""),
     ],
 )  # fmt: skip
-def test_an_epoch_is_said_to_have_ended_where_it_did(status: dict[str, Any], said: str) -> None:
-    assert of_last_failure(record(**{"phase": Phase.RUNNING, "cause": FAILED, **status})) == said
+def test_an_epoch_is_reported_to_have_ended_where_it_did(status: dict[str, Any], words: str) -> None:
+    assert of_last_failure(record(**{"phase": Phase.RUNNING, "cause": FAILED, **status})) == words

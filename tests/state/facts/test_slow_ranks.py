@@ -76,7 +76,7 @@ def test_two_ranks_that_come_last_are_named_together() -> None:
     )
 
 
-def test_nothing_is_said_of_processes_that_are_not_heard_any_more() -> None:
+def test_nothing_is_reported_of_processes_that_are_not_heard_any_more() -> None:
     story = named()
     story.look(HOLDS - LOOK - 5)
     assert SAID in story.kept.message
@@ -85,7 +85,7 @@ def test_nothing_is_said_of_processes_that_are_not_heard_any_more() -> None:
     assert slow(Context.at(story.plan, story.kept, story.view, story.now)) is None
 
 
-def test_nothing_is_said_of_it_once_the_gang_restarts() -> None:
+def test_nothing_is_reported_of_it_once_the_gang_restarts() -> None:
     story = named()
     story.end(1, 3)
     story.look()

@@ -129,7 +129,7 @@ def test_a_hang_by_reports_with_equal_stacks_names_no_rank() -> None:
     assert sure(story.kept.known).ranks == ""
 
 
-def test_a_rank_that_was_stopped_on_its_way_is_said_to_be_nowhere_until_it_is_known_to_be_silent() -> None:
+def test_a_rank_that_was_stopped_on_its_way_is_reported_to_be_nowhere_until_it_is_known_to_be_silent() -> None:
     """Its last word is of a place where it was no longer when it was stopped, and the places were not read since."""
     story = started(step=0)
     story.stopped_at[1] = story.now

@@ -24,7 +24,7 @@ def running() -> Story:
     return story
 
 
-def test_an_edit_of_a_running_gang_is_said_and_changes_nothing() -> None:
+def test_an_edit_of_a_running_gang_is_reported_and_changes_nothing() -> None:
     story = running()
     story.plan = replace(shaped(EDITED), generation=2)
     assert story.look(1) == ()

@@ -33,7 +33,7 @@ def ungate(story: Story, *ranks: int) -> None:
         story.set(rank, waiting_reason="", waiting_message="")
 
 
-def test_a_queued_gang_is_said_to_be_queued_and_by_which_gate() -> None:
+def test_a_queued_gang_is_reported_to_be_queued_and_by_which_gate() -> None:
     story = queued()
     assert (story.kept.phase, story.kept.reason) == (Phase.PENDING, "Queued")
     assert story.kept.message.startswith("queued: 4/4 pods are gated by kueue.x-k8s.io/admission (SchedulingGated)")

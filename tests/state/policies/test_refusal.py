@@ -31,18 +31,18 @@ def pauses(refusal: Refusal, count: int) -> list[float]:
     return found
 
 
-def test_a_refusal_is_said_at_once_and_retried_after_5_to_30_seconds() -> None:
+def test_a_refusal_is_reported_at_once_and_retried_after_5_to_30_seconds() -> None:
     assert refused(QUOTA, NOW).refusal == QUOTA
     assert pauses(QUOTA, 5) == [5.0, 10.0, 20.0, 30.0, 30.0]
 
 
-def test_a_passing_refusal_is_said_once_it_has_lasted_two_seconds() -> None:
+def test_a_passing_refusal_is_reported_once_it_has_lasted_two_seconds() -> None:
     assert refused(DOWN, NOW, NOW + 1.9).refusal is None
     assert refused(DOWN, NOW, NOW + 2.0).refusal == DOWN
     assert pauses(DOWN, 8) == [0.1, 0.2, 0.4, 0.8, 1.0, 5.0, 10.0, 20.0]
 
 
-def test_a_request_that_took_two_seconds_to_fail_is_said_at_once() -> None:
+def test_a_request_that_took_two_seconds_to_fail_is_reported_at_once() -> None:
     facts = EngineFacts()
     facts.refuse(DOWN, "CreatePods", NOW - 2, NOW)
     assert facts.refusal == DOWN
@@ -54,7 +54,7 @@ def test_the_wait_that_the_api_server_asks_for_is_kept() -> None:
     assert sure(facts.refused).retry_at == NOW + 7
 
 
-def test_refused_pods_are_said_and_not_created_before_the_pause_is_over() -> None:
+def test_refused_pods_are_reported_and_not_created_before_the_pause_is_over() -> None:
     story = Story(plan(size=2))
     story.obey()
     assert [type(action) for action in story.look()] == [EnsureService, CreatePods]
@@ -87,7 +87,7 @@ def test_a_suspension_does_not_wait_for_a_refused_create() -> None:
     assert not decision.held
 
 
-def test_a_failure_that_cannot_be_checked_against_the_live_api_is_said_and_not_charged() -> None:
+def test_a_failure_that_cannot_be_checked_against_the_live_api_is_reported_and_not_charged() -> None:
     ended = Exit("main", 1, 0, "Error", "", NOW)
     seen = view(pod(0, phase=PodPhase.FAILED, exit=ended, resource_version=5))
     before = record(phase=Phase.RUNNING, started_at=NOW, epoch_at=NOW, scheduled_at=NOW, assembled_at=NOW)

@@ -275,7 +275,7 @@ def test_a_coordinator_that_fell_silent_is_stuck_after_a_while() -> None:
 
 
 @pytest.mark.parametrize("by", [{"restarts": 1}, {"uid": "its-successor"}], ids=["container", "pod"])
-def test_a_coordinator_that_was_started_again_is_not_said_to_have_served(by: dict[str, Any]) -> None:
+def test_a_coordinator_that_was_started_again_is_not_reported_to_have_served(by: dict[str, Any]) -> None:
     first = pod(0, started_at=NOW - 60)
     seen = view(first, *gang(0), heard=answer(*[CONNECTED] * 4))
     seen.change(first, pod(0, started_at=NOW + 2, **by))

@@ -139,8 +139,10 @@ def test_the_places_are_those_of_the_whole_gang() -> None:
 CLAIM = Claim("run-shared-abcde", {}, exclusive=True)
 
 
-@pytest.mark.parametrize(("exclusive", "anew"), [(True, True), (False, False)])
-def test_claims_come_before_members_that_mount_them_and_exclusive_ones_each_epoch(exclusive: bool, anew: bool) -> None:
+@pytest.mark.parametrize(("exclusive", "remade"), [(True, True), (False, False)])
+def test_claims_come_before_members_that_mount_them_and_exclusive_ones_each_epoch(
+    exclusive: bool, remade: bool
+) -> None:
     run = plan(size=2, claims=(replace(CLAIM, exclusive=exclusive),))
     here = case(run)
     assert startup.launch(here) == [EnsureClaims(0)]
@@ -148,4 +150,4 @@ def test_claims_come_before_members_that_mount_them_and_exclusive_ones_each_epoc
     assert startup.launch(here) == [CreatePods(0, tuple(run.members()))]
     later = case(run, confirmed=1, epoch=1)
     view_of(later).engine.claims = 0
-    assert (startup.launch(later)[0] == EnsureClaims(1)) is anew
+    assert (startup.launch(later)[0] == EnsureClaims(1)) is remade

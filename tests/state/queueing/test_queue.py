@@ -158,7 +158,7 @@ def test_other_pod_sets_need_another_workload() -> None:
     assert one.turn(1) == ("EnsureWorkload",)
 
 
-def test_pods_ready_is_said_once_an_epoch_and_not_for_each_flap() -> None:
+def test_pods_ready_is_reported_once_an_epoch_and_not_for_each_flap() -> None:
     one = at_work()
     assert written(one.patch())["PodsReady"] == ("True", "Started")
     one.see(structs.replace(ADMITTED, conditions=one.patch().conditions))

@@ -106,7 +106,7 @@ def test_the_time_moves_only_where_the_status_flips() -> None:
     assert since(was, phase=Phase.PENDING)["Failed"] == NOW + 50
 
 
-def test_what_is_said_is_renewed_though_the_status_stays() -> None:
+def test_what_is_reported_is_renewed_though_the_status_stays() -> None:
     kept = Condition(ConditionType.SUSPENDED, False, "NotSuspended", "", 7, NOW - 9)
     for before in (kept, replace(kept, message="old words"), replace(kept, generation=6)):
         case = Context.at(plan(generation=7), record(conditions=(before,)), view(), NOW)

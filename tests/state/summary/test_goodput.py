@@ -643,7 +643,7 @@ def test_a_program_that_was_started_again_is_not_dated_by_the_one_before(worked:
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_an_epoch_of_which_a_new_leader_saw_only_the_end_is_not_said_to_have_come_to_no_step(code: int) -> None:
+def test_an_epoch_of_which_a_new_leader_saw_only_the_end_is_not_reported_to_have_come_to_no_step(code: int) -> None:
     story = working(30)
     story.fail()
     story.assemble_again()

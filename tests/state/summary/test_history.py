@@ -176,7 +176,7 @@ def test_members_of_an_earlier_life_of_the_coordinator_are_an_event_of_a_watched
     assert new_lines(WATCHED, stale, RAN, NOW) == ()
 
 
-def test_a_failed_member_of_a_watched_run_is_said_with_how_often_its_failure_was_the_same() -> None:
+def test_a_failed_member_of_a_watched_run_is_reported_with_how_often_its_failure_was_the_same() -> None:
     cause = Cause(0, "Error", "no route to host", NOW, pod="l-3", uid="l-3", rank=2, exit_code=1)
     after = record(phase=Phase.RUNNING, cause=cause, same_failure=SameFailure("f", "no route", 3, 0))
     (line,) = new_lines(WATCHED, RAN, after, NOW)

@@ -70,7 +70,7 @@ def labelled(number: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("said", "one", "many"),
+    ("sentence_of", "one", "many"),
     [
         (lambda number: count_of(number, "process"), "1 process", "2 processes"),
         (beside, "while 1 runs; first: rank 0", "while 2 run; first: rank 0"),
@@ -99,6 +99,6 @@ def labelled(number: int) -> str:
         ),
     ],
 )
-def test_a_sentence_is_grammatical_for_one_and_for_many(said: Callable[[int], str], one: str, many: str) -> None:
-    assert one in said(1)
-    assert many in said(2)
+def test_a_sentence_is_grammatical_for_one_and_for_many(sentence_of: Callable[[int], str], one: str, many: str) -> None:
+    assert one in sentence_of(1)
+    assert many in sentence_of(2)

@@ -49,7 +49,7 @@ def test_a_gang_that_gets_on_no_more_or_does_not_report_costs_no_write() -> None
     story.look(3600)
     assert (story.writes, story.kept.steps) == (before, None)
     story.run(300)
-    story.run(600, stopped=ALL)  # it is said to hang, and what it had reached stays
+    story.run(600, stopped=ALL)  # it is called Hung, and the step that it had reached stays
     before = story.writes
     story.run(3600, stopped=ALL)
     assert (story.writes, story.seen.step) == (before, story.steps[0])

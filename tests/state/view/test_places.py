@@ -113,7 +113,7 @@ def test_a_rank_whose_value_does_not_change_gives_no_answer_and_is_named() -> No
     assert sentence(later) == f"rank 2 does not respond (last seen {NEXT}); the other 2 are {REDUCE}"
 
 
-def test_where_most_ranks_give_no_answer_nothing_is_said() -> None:
+def test_where_most_ranks_give_no_answer_nothing_is_reported() -> None:
     """Their coordinator takes no values."""
     first = seen(*map(at, range(4)))
     later = seen(at(0, stood=100), *map(at, range(1, 4)), before=first, now=NOW + 40)

@@ -55,7 +55,7 @@ class Gang:
         return self.progress
 
 
-def test_nothing_is_said_of_programs_that_do_not_report() -> None:
+def test_nothing_is_reported_of_programs_that_do_not_report() -> None:
     assert steps_progress((), 0, BEGIN, None) is None
 
 

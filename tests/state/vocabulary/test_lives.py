@@ -185,7 +185,7 @@ def test_a_step_moves_the_times_of_the_view_and_forgets_the_live_read() -> None:
         progress=Progress(0, NOW, NOW - 1, rate=2.0, longest=9.0),
         writes=WriteBudget(NOW + 6),
     )
-    here.engine.refused = RefusedAction(refusal, "CreatePods", NOW, said=False, pause=5.0, retry_at=NOW + 5)
+    here.engine.refused = RefusedAction(refusal, "CreatePods", NOW, reported=False, pause=5.0, retry_at=NOW + 5)
     here.engine.live_read = LiveRead(NOW, 1)
     here.clock_stepped(HOUR)
     assert (here.unsaved_since, here.done_at, here.failed_at) == (NOW + HOUR, NOW + HOUR + 1, None)
@@ -195,7 +195,9 @@ def test_a_step_moves_the_times_of_the_view_and_forgets_the_live_read() -> None:
         0, answer(at=then + 2), then, True, 0, (), False, False, then + 3, back_at=then + 4, gap=5.0
     )
     assert here.progress == Progress(0, then, then - 1, rate=2.0, longest=9.0)
-    assert here.engine.refused == RefusedAction(refusal, "CreatePods", then, said=False, pause=5.0, retry_at=then + 5)
+    assert here.engine.refused == RefusedAction(
+        refusal, "CreatePods", then, reported=False, pause=5.0, retry_at=then + 5
+    )
     assert here.engine.live_read is None
 
 

@@ -28,9 +28,9 @@ def test_what_a_tenant_asks_for_or_prints_is_no_fault_of_the_driver(text: str) -
 )
 @pytest.mark.parametrize("how", QUOTED)
 def test_what_is_quoted_is_never_read(how: str, fault: str) -> None:
-    said = how.replace("{}", f'"{fault}"') if "{}" in how else f'open "\\"{fault}'
-    assert not driver_fault(said)
-    assert not disk_is_full(said)
+    words = how.replace("{}", f'"{fault}"') if "{}" in how else f'open "\\"{fault}'
+    assert not driver_fault(words)
+    assert not disk_is_full(words)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_what_is_quoted_is_never_read(how: str, fault: str) -> None:
         (say.LOW_INODES, "inodes"),
         (say.LOW_MEMORY, ""),
         (say.OWN_LIMIT, ""),
-        (f"the program says: {say.LOW}", ""),
+        (f"the program prints: {say.LOW}", ""),
     ],
 )
 def test_a_node_low_on_disk_is_named_and_memory_and_the_limit_of_the_pod_are_none(text: str, resource: str) -> None:

@@ -162,7 +162,7 @@ def test_a_job_succeeds_when_kuberay_says_so(name: str, at: float) -> None:
     assert seen.first("Succeeded JobSucceeded") == pytest.approx(at, abs=0.3)
 
 
-def test_a_program_that_failed_is_said_before_its_submitter_has_noticed() -> None:
+def test_a_program_that_failed_is_reported_before_its_submitter_has_noticed() -> None:
     seen = story("g")
     failed = "the RayJob reports JobFailed: Job entrypoint command failed with exit code 1"
     assert seen.first(failed) == pytest.approx(24.2, abs=0.2)

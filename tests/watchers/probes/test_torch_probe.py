@@ -171,7 +171,7 @@ async def test_nothing_behind_the_port_is_a_refusal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "state", "detail"),
+    ("sent", "state", "detail"),
     [
         (None, CoordinatorState.SILENT, "its port accepts connections but sends no answer within 0.1 s"),
         (b"", CoordinatorState.OTHER_PROTOCOL, "closes connections"),
@@ -185,21 +185,21 @@ async def test_nothing_behind_the_port_is_a_refusal() -> None:
         ),
     ],
 )
-async def test_what_is_no_store_is_said(said: bytes | None, state: CoordinatorState, detail: str) -> None:
+async def test_what_is_no_store_is_reported(sent: bytes | None, state: CoordinatorState, detail: str) -> None:
     done = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
-        if said is None:
+        if sent is None:
             await reader.read()
         else:
-            writer.write(said)
+            writer.write(sent)
         writer.close()
         done.set()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
-    answer = await look(f"{host}:{port}", deadline=0.1 if said is None else 30.0)
+    answer = await look(f"{host}:{port}", deadline=0.1 if sent is None else 30.0)
     await done.wait()
     server.close()
     await server.wait_closed()

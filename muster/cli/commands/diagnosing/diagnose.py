@@ -275,7 +275,7 @@ class Diagnosis:
     async def _musterd(self) -> EventSummary | None:
         """Return the last Event of musterd, where one watches over it."""
         try:
-            return None if self._source is None else await self._source.said()
+            return None if self._source is None else await self._source.last_event()
         except ApiError as error:
             what = lacks(error, "list of events") if isinstance(error, Forbidden) else str(error)
         self._run.unknown["events"] = f"{what}: the last Event of musterd is not known"

@@ -228,7 +228,7 @@ def _row(one: Summary, now: float, runbooks: Runbooks, accelerators: Accelerator
         f"row-{one.namespace}/{one.name}",
         element("th", name, element("small", f"{one.namespace} · {kind}{operator}"), scope="row"),
         element("td", state(one, runbooks), class_="state"),
-        element("td", one.message or one.reason, *(element("small", each) for each in below), class_="says"),
+        element("td", one.message or one.reason, *(element("small", each) for each in below), class_="message"),
         element("td", _arrived(one), class_="number"),
         element("td", words(accelerators.of(tuple(one.devices.items()))), class_="number"),
         element("td", str(one.restarts), class_="number"),

@@ -201,8 +201,8 @@ def denying_perhaps(seen: Evidence) -> str:
 
 
 def _refuses(seen: Evidence) -> bool:
-    said = seen.text
-    return bool(pulled(seen) and _DENIED.search(said)) and not _ANONYMOUS.search(said) and not registry(seen)
+    text = seen.text
+    return bool(pulled(seen) and _DENIED.search(text)) and not _ANONYMOUS.search(text) and not registry(seen)
 
 
 _DRIVER_OF_ALL = re.compile(r"version mismatch|driver not loaded")

@@ -183,8 +183,8 @@ def _pods(context: Context, finding: Finding) -> list[Pod]:
 
 def _evidence(context: Context, finding: Finding) -> Evidence:
     pods = _pods(context, finding)
-    said = " ".join(filter(None, _quotes(context, pods[0] if pods else None)))
-    return Evidence(context, finding, said, Counter(pod.node for pod in pods if pod.node))
+    quotes = " ".join(filter(None, _quotes(context, pods[0] if pods else None)))
+    return Evidence(context, finding, quotes, Counter(pod.node for pod in pods if pod.node))
 
 
 def _quotes(context: Context, pod: Pod | None) -> Iterator[str]:

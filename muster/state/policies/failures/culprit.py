@@ -118,7 +118,7 @@ def is_survivor(plan: Plan, pod: Pod) -> bool:
         return False
     code, words = pod.exit.own_code, pod.exit.message
     if plan.failures.survivor_text and words and code not in KILLED:
-        return _says(plan.failures.survivor_text, words)
+        return _matches(plan.failures.survivor_text, words)
     return code in plan.failures.survivor_exits
 
 
@@ -170,5 +170,5 @@ def _survivors(context: Context) -> Iterator[Pod]:
 
 
 @lru_cache(maxsize=16_384)  # a step that waits is taken again as pods end; at most 9 MB
-def _says(pattern: str, words: str) -> bool:
+def _matches(pattern: str, words: str) -> bool:
     return re.search(pattern, words) is not None

@@ -46,7 +46,7 @@ PRECISION: Final = 1.0
 """Seconds in the times of a kubelet, which are whole."""
 WORDS: Final = 200
 """Characters of the last words of a member that gave up, in the sentence of the cause."""
-_SAYS_SO: Final = re.compile(r"(?i)time[ds]?[ -]?out|deadline.?exceeded")
+_TIME_OUT: Final = re.compile(r"(?i)time[ds]?[ -]?out|deadline.?exceeded")
 _OF_COORDINATOR: Final = frozenset(
     (
         Causes.COORDINATOR_FROZEN,
@@ -207,14 +207,14 @@ def _seen(context: Context) -> Stuck | None:
     hangs = hang.of(context)
     together = found.cause is Causes.HUNG and (hangs is None or not hangs.ranks)
     ranks = () if together else found.ranks  # one rank represents all
-    message = "; ".join(dict.fromkeys(filter(None, _said(context, found, ranks))))
+    message = "; ".join(dict.fromkeys(filter(None, _evidence(context, found, ranks))))
     pod = context.tally.members.get(ranks[0]) if ranks else None
     subject = found.node or (pod.name if pod is not None else "")
     since = hangs.since if found.cause in _HANGS and hangs is not None else _since(context, found.cause)
     return Stuck(found.cause.value, message, to_ranges(ranks), since, subject=subject)
 
 
-def _said(context: Context, found: Finding, ranks: tuple[int, ...]) -> Iterator[str]:
+def _evidence(context: Context, found: Finding, ranks: tuple[int, ...]) -> Iterator[str]:
     yield found.what if len(ranks) == 1 else found.sentence if ranks else found.evidence
     pod = context.tally.members.get(found.ranks[0]) if found.ranks else None
     if pod is not None and not pod.started:
@@ -233,7 +233,7 @@ def _since(context: Context, cause: MissingCause) -> float:
 
 
 def _timed_out(pod: Pod) -> bool:
-    return pod.exit is not None and (pod.exit.code == TIMED_OUT or bool(_SAYS_SO.search(pod.exit.message)))
+    return pod.exit is not None and (pod.exit.code == TIMED_OUT or bool(_TIME_OUT.search(pod.exit.message)))
 
 
 def _cut(text: str) -> str:

@@ -95,8 +95,8 @@ def track(context: Context, obstacle: Obstacle | None) -> Record:
 
 def _lingering(context: Context, before: Blocked) -> Blocked | None:
     """Return the obstacle that is not seen now, as long as it may come back or its rank may arrive."""
-    said = before.gone_at is not None or called_stuck(context.record, before)
-    awaited = may_come_back(context) or (said and _roll_is_called(context)) or _is_unheard(context, before)
+    called = before.gone_at is not None or called_stuck(context.record, before)
+    awaited = may_come_back(context) or (called and _roll_is_called(context)) or _is_unheard(context, before)
     if not context.record.gathering or not awaited:
         return None
     if before.gone_at is None:

@@ -28,7 +28,7 @@ MEMBER_FAILED: Final = "MemberFailed"
 PODS_MISSING: Final = "PodsMissing"
 PATIENCE: Final = 60.0
 """Seconds: a Job waits 10 s before its first new pod, and JobSet until all pods of a failed Job have ended."""
-SAID_WITHIN: Final = 5.0
+REPORTED_WITHIN: Final = 5.0
 """Seconds within which the object gives the reason for deleted pods: its watch may bring that after theirs."""
 
 
@@ -41,7 +41,7 @@ def counts_from(context: Context, pod: Pod) -> float:
     own, at = context.view.own, pod.stopped_at or (pod.exit.finished_at if pod.exit else 0.0)
     if pod.disruption or not was_deleted(pod) or (own is not None and own.verdict is OwnVerdict.ASK_PODS):
         return 0.0
-    return at + SAID_WITHIN if 0.0 < at <= context.now else 0.0  # not by a clock that is ahead
+    return at + REPORTED_WITHIN if 0.0 < at <= context.now else 0.0  # not by a clock that is ahead
 
 
 def without_pod(context: Context) -> int:

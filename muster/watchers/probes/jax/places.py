@@ -137,18 +137,18 @@ def _report(key: str, value: bytes) -> PlaceReport | None:
     if len(value) > MAX_VALUE or not (number.isascii() and number.isdigit() and len(number) <= 7):
         return None
     try:
-        written = _decoder.decode(value)
+        sent = _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if not all(map(isfinite, (written.at, written.since, written.longest, written.worked, written.pause))):
+    if not all(map(isfinite, (sent.at, sent.since, sent.longest, sent.worked, sent.pause))):
         return None
-    function, file = bare(written.function, MAX_NAME), bare(written.file, MAX_NAME)
-    digest = printable(written.stack, 16)
-    quiet = max(0.0, written.at - written.worked) if written.worked >= 0 else inf
-    at = function or "?", file or "?", written.line
-    how, alone = written.how if written.how in WORK else "", bool(written.alone)
-    stood = int(number), written.at, written.since, written.longest, written.returns
-    return PlaceReport(*stood, *at, digest, quiet, how, alone, written.pause, written.processes)
+    function, file = bare(sent.function, MAX_NAME), bare(sent.file, MAX_NAME)
+    digest = printable(sent.stack, 16)
+    quiet = max(0.0, sent.at - sent.worked) if sent.worked >= 0 else inf
+    at = function or "?", file or "?", sent.line
+    how, alone = sent.how if sent.how in WORK else "", bool(sent.alone)
+    stood = int(number), sent.at, sent.since, sent.longest, sent.returns
+    return PlaceReport(*stood, *at, digest, quiet, how, alone, sent.pause, sent.processes)
 
 
 def stack_of(value: bytes) -> tuple[str, ...]:

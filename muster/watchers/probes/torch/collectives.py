@@ -154,30 +154,26 @@ class StoredCollectives(Paced[tuple[CollectiveReport | None, int]]):
 def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
     """Return the report of a process, or None if it has not the right form, and the number of processes in its pod."""
     try:
-        written = _decoder.decode(value)
+        sent = _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None, 1
-    if not all(map(isfinite, (written.longest, written.still, written.worked, written.pause))):
+    if not all(map(isfinite, (sent.longest, sent.still, sent.worked, sent.pause))):
         return None, 1
-    if not all(
-        _SUM.match(each.ranks) or check_ranges(each.ranks) for each in (*(written.groups or ()), *written.shares)
-    ):
+    if not all(_SUM.match(each.ranks) or check_ranges(each.ranks) for each in (*(sent.groups or ()), *sent.shares)):
         return None, 1
-    groups = None if written.groups is None else tuple(map(_group, written.groups))
-    shares = tuple(map(_share, written.shares))
+    groups = None if sent.groups is None else tuple(map(_group, sent.groups))
+    shares = tuple(map(_share, sent.shares))
     member = int(key.rpartition("/")[2].partition(".")[0])
-    longest, still = min(written.longest, LONGEST), min(written.still, LONGEST)
-    counts = written.rank, written.life, written.beat, written.moves, longest, still, groups, shares
-    return CollectiveReport(
-        member, *counts, doing=_doing(written), pause=min(written.pause, LONGEST)
-    ), written.processes
+    longest, still = min(sent.longest, LONGEST), min(sent.still, LONGEST)
+    counts = sent.rank, sent.life, sent.beat, sent.moves, longest, still, groups, shares
+    return CollectiveReport(member, *counts, doing=_doing(sent), pause=min(sent.pause, LONGEST)), sent.processes
 
 
-def _doing(written: Value) -> Doing:
-    place = located(bare(written.function, MAX_NAME), bare(written.file, MAX_NAME), written.line)
-    quiet = written.worked if written.worked >= 0 else inf
-    how = written.how if written.how in WORK else ""
-    return Doing(place if written.function else "", quiet, how, bool(written.alone), bool(written.meets))
+def _doing(sent: Value) -> Doing:
+    place = located(bare(sent.function, MAX_NAME), bare(sent.file, MAX_NAME), sent.line)
+    quiet = sent.worked if sent.worked >= 0 else inf
+    how = sent.how if sent.how in WORK else ""
+    return Doing(place if sent.function else "", quiet, how, bool(sent.alone), bool(sent.meets))
 
 
 def _group(each: Group) -> GroupCount:

@@ -102,7 +102,7 @@ def test_a_setting_that_is_no_address_of_the_web_is_refused(url: str) -> None:
         Settings(runbook_url=url)
 
 
-def test_the_page_leads_to_the_runbooks_that_musterd_serves_unless_a_setting_says_otherwise() -> None:
+def test_the_page_leads_to_the_runbooks_that_musterd_serves_unless_a_setting_names_another_place() -> None:
     assert Settings().runbook_url == SERVED
     assert set(links(SERVED).values()) == {
         f"{SERVED}/{PLACES[name]}" for name in ("MusterRankMissing", "MusterImageNotPulled")
@@ -146,7 +146,7 @@ def test_the_rows_add_up_and_only_the_one_that_counts_changes_with_a_second() ->
     assert (sum(over.values()), over[Bucket.ASSEMBLY]) == (97, 15)
 
 
-def test_what_is_not_known_without_steps_is_said() -> None:
+def test_what_is_not_known_without_steps_is_reported() -> None:
     words = "lost work, pauses and the startup of programs are not known"
     assert words in str(goodput(TimeReport(basis="phase", seconds={"productive": 5})).html)
     assert words not in str(goodput(TimeReport(basis="steps", seconds={"productive": 5})).html)

@@ -61,8 +61,8 @@ def found(inside: Part, wanted: str) -> str:
 
 
 def test_a_time_in_a_sentence_is_an_element_that_the_script_writes_in_the_readers_zone() -> None:
-    said = dated("no step since 2026-11-23T04:16:25Z; <last> step 4")
-    assert said == (
+    text = dated("no step since 2026-11-23T04:16:25Z; <last> step 4")
+    assert text == (
         'no step since <time datetime="2026-11-23T04:16:25Z">2026-11-23 04:16:25 UTC</time>; &lt;last&gt; step 4'
     )
 

@@ -68,7 +68,7 @@ async def test_a_database_with_a_damaged_page_is_reported_with_what_to_do(databa
         ApiServer(database)
 
 
-async def test_a_full_disk_is_said_to_the_client_and_to_the_cluster(database: Any, session: Any) -> None:
+async def test_a_full_disk_is_reported_to_the_client_and_to_the_cluster(database: Any, session: Any) -> None:
     server = ApiServer(database)
     api = Api(await server.start(), session)
     try:

@@ -39,7 +39,7 @@ def test_what_goes_wrong_is_an_event(before: Any, after: Any, expected: list[tup
 
 
 @pytest.mark.parametrize("same", [PULL, {**STARTS, "reason": "Evicted"}])
-def test_the_same_is_not_said_twice(same: Any) -> None:
+def test_the_same_is_not_reported_twice(same: Any) -> None:
     assert list(warnings(same, same)) == []
 
 

@@ -157,8 +157,8 @@ def test_an_answer_of_this_epoch_shows_that_the_coordinator_has_served() -> None
 )
 def test_until_a_coordinator_is_asked_the_record_names_the_cause(reason: str, known: str, cause: MissingCause) -> None:
     kept = Stuck(known, "", "0", NOW) if known else None
-    found = sure(found_in(gang(now=recorded(reason, "what was said", stuck=kept))))
-    assert (found.cause, found.evidence) == (cause, "what was said")
+    found = sure(found_in(gang(now=recorded(reason, "the evidence", stuck=kept))))
+    assert (found.cause, found.evidence) == (cause, "the evidence")
 
 
 @pytest.mark.parametrize(("reason", "holds"), [("CoordinatorUnreachable", False), ("RanksMissing", True)])

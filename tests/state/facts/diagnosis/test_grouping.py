@@ -69,7 +69,7 @@ def test_a_member_on_a_node_that_is_not_ready_is_not_blamed_for_its_silence() ->
     assert listed(here, (1,), 1).sentence == f"rank 1 ({pod(1).name}, running, but its node n7 is not ready)"
 
 
-def test_a_stale_member_is_not_said_to_be_as_one_that_was_started_again() -> None:
+def test_a_stale_member_is_not_reported_to_be_as_one_that_was_started_again() -> None:
     ready = [pod(rank, restarts=1) for rank in range(4)]
     states = (RankState.CONNECTED, RankState.MISSING, RankState.STALE, RankState.STALE)
     here = context(*ready, heard=answer(*states), wanted=plan())

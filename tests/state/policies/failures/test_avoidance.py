@@ -77,7 +77,7 @@ def test_what_may_be_a_coincidence_is_reported_as_one_and_from_the_second_time_o
     assert "2 restarts began with a failure on it" in avoided.message
 
 
-def test_a_failure_that_is_reported_of_the_node_is_said_the_first_time() -> None:
+def test_a_failure_that_is_reported_of_the_node_is_reported_the_first_time() -> None:
     old = record()
     new = restart_reasons.failed_on(plan(), old, failing("a", reason="DeviceDriverFailed", disruption=True))
     (line,) = (each for each in turns(plan(), old, new) if each[0] == "NodeFault")

@@ -22,7 +22,7 @@ def second_epoch() -> Story:
     return story
 
 
-def test_a_volume_that_is_gone_is_said_once_and_for_as_long_as_the_experiment_runs() -> None:
+def test_a_volume_that_is_gone_is_reported_once_and_for_as_long_as_the_experiment_runs() -> None:
     story = second_epoch()
     story.view.engine.volume_gone = 1
     asked = story.look()
@@ -41,7 +41,7 @@ def test_a_volume_that_is_gone_is_said_once_and_for_as_long_as_the_experiment_ru
     assert (story.told.count("SharedVolumeLost"), story.kept.volume_at is not None) == (1, True)
 
 
-def test_a_volume_that_is_found_is_not_said_to_be_lost() -> None:
+def test_a_volume_that_is_found_is_not_reported_to_be_lost() -> None:
     story = second_epoch()
     story.view.engine.claims = 1
     story.launch()

@@ -28,7 +28,7 @@ def no_node(story: Story, *ranks: int) -> None:
         story.set(rank, waiting_reason="Unschedulable", waiting_message="0/8 nodes have nvidia.com/gpu")
 
 
-def test_an_image_that_cannot_be_pulled_is_said_at_once() -> None:
+def test_an_image_that_cannot_be_pulled_is_reported_at_once() -> None:
     story = launched()
     story.start(0, 1, 3)
     story.schedule(2)

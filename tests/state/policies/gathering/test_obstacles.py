@@ -258,7 +258,7 @@ def test_an_init_container_that_does_not_end_is_named_after_a_minute_and_is_neve
     assert story.kept.phase is not Phase.PENDING
 
 
-def test_a_volume_is_said_before_an_init_container() -> None:
+def test_a_volume_is_reported_before_an_init_container() -> None:
     story = on_nodes(3)
     story.set(1, waiting_reason="PodInitializing", holder="init container fetch")
     story.look(obstacles.SLOW_AFTER)

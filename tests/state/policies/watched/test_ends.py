@@ -54,7 +54,7 @@ def test_labelled_pods_have_ended_with_the_last_of_them() -> None:
     assert ended(*done, own=OwnState(OwnVerdict.ASK_PODS)).finished_at == NOW - 57
 
 
-def test_pods_that_run_on_after_the_end_are_said_with_what_becomes_of_them() -> None:
+def test_pods_that_run_on_after_the_end_are_reported_with_what_becomes_of_them() -> None:
     said = "too late; 4 pods still run (first: {}), and what they hold is not free; nothing deletes them"
     assert ended(*FOUR, own=KEEPS).message == said.format(min(each.name for each in FOUR))
     assert ended(own=KEEPS).message == "too late", "nothing is left"
@@ -84,7 +84,7 @@ def seen(*pods: Pod, now: float = NOW, own: OwnState | None = None, **facts: Any
     return decide(case.plan, case.record, view_of(case), now).record
 
 
-def test_of_an_object_that_is_being_deleted_the_finalizer_and_the_pods_that_are_left_are_said() -> None:
+def test_of_an_object_that_is_being_deleted_the_finalizer_and_the_pods_that_are_left_are_reported() -> None:
     two = [pod(0, terminating=True), pod(1)]
     after = seen(*two)
     first = min(each.name for each in two)

@@ -10,7 +10,7 @@ from muster.state.decide.machine import decide
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import sentence
 from muster.state.policies.watched.following import NOTHING, REPLACED_WITHIN, Followed, begins, epoch_at, first, follow
-from muster.state.policies.watched.obstacles import SAID_WITHIN
+from muster.state.policies.watched.obstacles import REPORTED_WITHIN
 from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Engine, Plan
@@ -285,8 +285,8 @@ def test_labelled_pods_that_are_over_or_going_are_no_other_run(late: tuple[Pod, 
 def test_the_end_of_a_deleted_member_waits_for_what_its_object_says_of_it() -> None:
     case = context(pod(0), removed(1), own=OwnState())
     early = follow(case)
-    assert (early.record.cause, early.wake_at) == (None, NOW + SAID_WITHIN)
-    later = follow(Context.at(case.plan, early.record, case.view, NOW + SAID_WITHIN)).record
+    assert (early.record.cause, early.wake_at) == (None, NOW + REPORTED_WITHIN)
+    later = follow(Context.at(case.plan, early.record, case.view, NOW + REPORTED_WITHIN)).record
     assert later.cause is not None
     assert (later.cause.rank, later.cause.reason) == (1, "PodDeleted")
 
@@ -300,10 +300,10 @@ def test_a_deleted_pod_that_was_removed_meanwhile_and_not_replaced_is_the_cause(
 
     seen.change(gone, None)
     assert cause(NOW) is None
-    said = sure(cause(NOW + SAID_WITHIN))
-    assert (said.rank, said.reason) == (1, "PodDeleted")
+    found = sure(cause(NOW + REPORTED_WITHIN))
+    assert (found.rank, found.reason) == (1, "PodDeleted")
     seen.change(None, pod(1, uid="next"))
-    assert cause(NOW + SAID_WITHIN) is None
+    assert cause(NOW + REPORTED_WITHIN) is None
 
 
 def test_a_member_that_failed_by_itself_is_the_cause_beside_a_deleted_one() -> None:

@@ -65,7 +65,7 @@ def test_a_head_that_was_started_again_is_named_with_its_end() -> None:
     )
 
 
-def test_a_failure_that_the_controller_reports_of_a_run_that_goes_on_is_said() -> None:
+def test_a_failure_that_the_controller_reports_of_a_run_that_goes_on_is_reported() -> None:
     found = unsaid_of(own=OwnState(reason="JobFailed", message="exit code 1"))
     assert found[:2] == ("FailureReported", "the Experiment reports JobFailed: exit code 1")
     assert unsaid_of(own=OwnState(OwnVerdict.SUSPENDED, reason="Suspended", message="x")) == NOTHING

@@ -108,7 +108,7 @@ def test_a_rank_that_waits_in_another_group_is_not_late_itself() -> None:
     assert gang.last == ()
 
 
-def test_one_slow_window_is_not_said_and_one_fast_one_takes_nothing_back() -> None:
+def test_one_slow_window_is_not_reported_and_one_fast_one_takes_nothing_back() -> None:
     gang = Gang(0.8, 0.05, 0.8, 0.8)
     gang.run(4 * WINDOW + LOOK)
     gang.waits[1] = 0.8
@@ -128,7 +128,7 @@ def test_one_slow_window_is_not_said_and_one_fast_one_takes_nothing_back() -> No
     assert gang.last == ()
 
 
-def test_nothing_is_said_where_a_member_of_the_group_is_not_known() -> None:
+def test_nothing_is_reported_where_a_member_of_the_group_is_not_known() -> None:
     gang = Gang(0.8, 0.05, 0.8, 0.8)
     gang.run(5 * WINDOW, absent=(3,))
     assert gang.last == ()
@@ -138,7 +138,7 @@ def test_nothing_is_said_where_a_member_of_the_group_is_not_known() -> None:
     assert gang.last == ()
 
 
-def test_nothing_is_said_with_few_samples_or_few_collectives() -> None:
+def test_nothing_is_reported_with_few_samples_or_few_collectives() -> None:
     few = Gang(0.8, 0.05, 0.8, 0.8)
     few.run(9 * WINDOW, samples=(SAMPLES - 10) * LOOK / WINDOW)
     assert few.last == ()

@@ -164,7 +164,7 @@ def test_a_rank_that_waits_in_a_collective_of_another_group_waits_for_others() -
     assert [each.at.words for each in gang.behind] == ["all_reduce #101 (default_pg)", "broadcast #8 (pair)"]
 
 
-def test_where_all_wait_for_each_other_all_are_said_to_wait() -> None:
+def test_where_all_wait_for_each_other_all_are_reported_to_wait() -> None:
     gang = Gang(2)
     for rank, entered in enumerate((8, 7)):
         gang.groups[rank] = [GroupCount("1", "a", "gloo", 2, "0-1", entered, "broadcast", waits=rank == 0)]

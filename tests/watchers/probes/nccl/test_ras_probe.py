@@ -93,7 +93,9 @@ async def test_an_answer_that_takes_long_puts_the_next_question_off(processes: P
 
 
 @played
-async def test_after_a_minute_of_silence_what_was_said_is_taken_back_until_one_answers(processes: Processes) -> None:
+async def test_after_a_minute_of_silence_what_was_reported_is_taken_back_until_one_answers(
+    processes: Processes,
+) -> None:
     assert len(await processes.look(12)) == 2
     processes.deaf = {"10.0.0.1", "10.0.0.2", "10.0.0.3"}
     assert await processes.look(FORGET - 2 * PAUSE) == []

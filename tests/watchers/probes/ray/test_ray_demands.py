@@ -106,7 +106,7 @@ async def test_a_name_does_not_end_the_part_of_a_sentence_that_it_is_in() -> Non
     ],
     ids=["group", "node-comes", "launch", "no-node", "nothing", "no-monitor", "other-shape", "deep", "no-text"],
 )
-async def test_nothing_is_said_where_it_is_not_known(answer: bytes) -> None:
+async def test_nothing_is_reported_where_it_is_not_known(answer: bytes) -> None:
     assert await once(answer) == ""
 
 

@@ -61,7 +61,7 @@ async def test_a_cluster_of_four_nodes_is_known_by_address(ray: FakeRay) -> None
     assert answer.incarnation is not None
 
 
-async def test_nodes_that_ended_are_said_with_rays_reason(ray: FakeRay) -> None:
+async def test_nodes_that_ended_are_reported_with_rays_reason(ray: FakeRay) -> None:
     ray.answers[NODES] = RECORDED["b-worker-replaced"][NODES]
     answer = await look(ray)
     states = by_identity(answer)

@@ -49,7 +49,7 @@ async def looks(dashboard: Dashboard, seconds: int) -> TaskCounter:
 GOOD = Reply(200, summary(1000, load={"FINISHED": 400}, train={"FINISHED": 240, "RUNNING": 12, "FAILED": 3, "X": 345}))
 
 
-async def test_finished_running_and_failed_tasks_are_said() -> None:
+async def test_finished_running_and_failed_tasks_are_reported() -> None:
     counter = await looks(Dashboard(GOOD), 3)
     assert counter.sentence == "640 of 1,000 tasks finished, 12 running, 3 failed"
     counter.forget()
@@ -88,7 +88,7 @@ async def test_a_dashboard_that_does_not_say_is_left_alone_and_what_it_said_last
     assert len(dashboard.asked) == 3
 
 
-def test_what_ray_does_not_count_is_said() -> None:
+def test_what_ray_does_not_count_is_reported() -> None:
     said = read_tasks(summary(25_000, train={"FINISHED": 9_000, "RUNNING": 1_000}))
     assert said == "9,000 of 10,000 tasks finished of 25,000, the others are not counted, 1,000 running"
     assert read_tasks(summary()) == ""

@@ -27,7 +27,7 @@ CANNOT_LIST = 'pods is forbidden: User "musterd" cannot list resource "pods" in 
     ],
 )
 @virtually
-async def test_a_refusal_is_said_within_five_seconds_and_cleared_when_it_is_over(
+async def test_a_refusal_is_reported_within_five_seconds_and_cleared_when_it_is_over(
     cluster: Cluster, daemon: Daemon, where: str, error: ApiError, reason: str
 ) -> None:
     fault = cluster.api.fail(where, error, times=FOREVER)
@@ -59,7 +59,7 @@ async def test_a_final_refusal_ends_the_experiment(cluster: Cluster, daemon: Dae
 
 
 @virtually
-async def test_an_error_that_passes_within_a_second_is_not_said(cluster: Cluster, daemon: Daemon) -> None:
+async def test_an_error_that_passes_within_a_second_is_not_reported(cluster: Cluster, daemon: Daemon) -> None:
     cluster.api.fail(POST_PODS, error_of(500, "InternalError", "etcdserver: leader changed"), times=5)
     cluster.api.put(RUN, experiment())
     await asyncio.sleep(10)

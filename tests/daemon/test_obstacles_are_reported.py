@@ -35,7 +35,7 @@ async def one_of_two(cluster: Cluster) -> None:
 
 
 @virtually
-async def test_an_image_typo_is_said_on_the_experiment_with_an_event_and_a_metric(
+async def test_an_image_typo_is_reported_on_the_experiment_with_an_event_and_a_metric(
     cluster: Cluster, daemon: Daemon
 ) -> None:
     await one_of_two(cluster)
