@@ -23,7 +23,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, StoryLine
 from muster.state.vocabulary.rules import ClockAction, ClockName
-from tests.builders import Clock, answer, plan, pod, record
+from tests.builders import Clock, answer, plan, pod, record, sure
 from tests.daemon.web.subjects import Daemon
 from tests.state.facts.incidents.fleet import follow
 
@@ -84,8 +84,7 @@ def made(
 
 def member(of: Plan, rank: int, epoch: int = 0, **overrides: Any) -> Pod:
     """The pod of that rank, as the plan names it."""
-    place = of.member(rank)
-    assert place is not None
+    place = sure(of.member(rank))
     name = pod_name(of.name, place.group, place.job, place.pod, name_suffix(of.uid, epoch))
     usual = {"namespace": of.namespace, "owner": of.uid, "name": name, "group": place.group, "job": place.job}
     node = {"index": place.pod, "node": f"gpu-{rank // 8:03d}", "epoch": epoch}

@@ -11,7 +11,7 @@ from muster.state.vocabulary.pod import Env, Pod, PodSpec, Source
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.subject import EXPERIMENT
 from tests import builders
-from tests.builders import worker_group
+from tests.builders import sure, worker_group
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Object
 
@@ -36,9 +36,7 @@ def gang(workers: int = 4, **changes: Any) -> Plan:
 
 def member_of(plan: Plan, rank: int) -> Member:
     """The member of that rank, which the plan must have."""
-    member = plan.member(rank)
-    assert member is not None
-    return member
+    return sure(plan.member(rank))
 
 
 def record(epoch: int = 0) -> Record:

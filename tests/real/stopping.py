@@ -1,4 +1,4 @@
-"""Stop and start what the tests need: the servers, musterd, the rights and the token of its service account.
+"""Stop and start what the tests need: the servers, musterd and its rights.
 
 Only for tests with the mark `alone`.
 """
@@ -18,7 +18,6 @@ from muster.api.errors import ApiError
 from muster.cli.processes.stack import free_port
 from tests.real.ground import SYSTEM, Ground, daemon_program
 from tests.real.namespace import MERGE, SLOW, Object, eventually
-from tests.real.plane import kubeconfig
 from tests.real.plane.programs import Program
 from tests.real.rights import Right, account
 from tests.real.site import Site
@@ -193,31 +192,3 @@ def _without(rule: Object, resource: str, verbs: tuple[str, ...]) -> Object:
     if rule["resources"] != [resource]:
         return rule
     return {**rule, "verbs": [verb for verb in rule["verbs"] if verbs and verb not in verbs] or ["nothing"]}
-
-
-class Ticket:
-    """A token of musterd's service account that lives as long as a Secret does, and a kubeconfig that uses it."""
-
-    def __init__(self, here: Site) -> None:
-        folder = Path(here.ground.folder)
-        self._here = here
-        self._path = f"/api/v1/namespaces/{SYSTEM}/secrets"
-        self.token = folder / f"{here.namespace}.token"
-        document = json.loads(Path(here.ground.musterd).read_text())
-        document["users"][0]["user"] = {"tokenFile": str(self.token)}
-        self.kubeconfig = folder / f"{here.namespace}.kubeconfig"
-        kubeconfig.replace(self.kubeconfig, json.dumps(document))
-
-    async def issue(self) -> None:
-        """Make the Secret and a token bound to it; the file is replaced in one step, as the kubelet does."""
-        secret = await self._here.request("POST", self._path, {"metadata": {"name": self._here.namespace}})
-        metadata = secret["metadata"]
-        bound = {"kind": "Secret", "apiVersion": "v1", "name": metadata["name"], "uid": metadata["uid"]}
-        body = {"spec": {"boundObjectRef": bound, "expirationSeconds": 3600}}
-        path = f"/api/v1/namespaces/{SYSTEM}/serviceaccounts/musterd/token"
-        answer = await self._here.request("POST", path, body)
-        kubeconfig.replace(self.token, answer["status"]["token"])
-
-    async def revoke(self) -> None:
-        """Delete the Secret: the API server refuses the token from then on (401), at the latest 10 s later."""
-        await self._here.request("DELETE", f"{self._path}/{self._here.namespace}")

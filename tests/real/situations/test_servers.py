@@ -12,11 +12,12 @@ from muster.api.names import LABEL_RANK
 from muster.kube.resources import core
 from tests.fakes.relay import Relay
 from tests.real.etcd import compact
-from tests.real.ground import Ground
+from tests.real.ground import SYSTEM, Ground
 from tests.real.namespace import eventually
+from tests.real.plane import kubeconfig
 from tests.real.site import Site
 from tests.real.situations.test_refusals import counted
-from tests.real.stopping import Musterd, Ticket, api_server_down, ask, held, musterds, without_rights
+from tests.real.stopping import Musterd, api_server_down, ask, held, musterds, without_rights
 from tests.real.webhook import webhook
 
 pytestmark = [
@@ -92,6 +93,34 @@ async def test_without_any_rights_it_is_not_ready(here: Site) -> None:
         here.row.says(f"/readyz 503 {await eventually(refused)}")
         await here.shows("run", "Running .* 1/2 ready")  # the last status; the pods are read by `muster get` itself
     await here.until("run", lambda seen: seen.status.epoch == 1 and seen.phase == "Running", 120)
+
+
+class Ticket:
+    """A token of musterd's service account that lives as long as a Secret does, and a kubeconfig that uses it."""
+
+    def __init__(self, here: Site) -> None:
+        folder = Path(here.ground.folder)
+        self._here = here
+        self._path = f"/api/v1/namespaces/{SYSTEM}/secrets"
+        self.token = folder / f"{here.namespace}.token"
+        document = json.loads(Path(here.ground.musterd).read_text())
+        document["users"][0]["user"] = {"tokenFile": str(self.token)}
+        self.kubeconfig = folder / f"{here.namespace}.kubeconfig"
+        kubeconfig.replace(self.kubeconfig, json.dumps(document))
+
+    async def issue(self) -> None:
+        """Make the Secret and a token bound to it; the file is replaced in one step, as the kubelet does."""
+        secret = await self._here.request("POST", self._path, {"metadata": {"name": self._here.namespace}})
+        metadata = secret["metadata"]
+        bound = {"kind": "Secret", "apiVersion": "v1", "name": metadata["name"], "uid": metadata["uid"]}
+        body = {"spec": {"boundObjectRef": bound, "expirationSeconds": 3600}}
+        path = f"/api/v1/namespaces/{SYSTEM}/serviceaccounts/musterd/token"
+        answer = await self._here.request("POST", path, body)
+        kubeconfig.replace(self.token, answer["status"]["token"])
+
+    async def revoke(self) -> None:
+        """Delete the Secret: the API server refuses the token from then on (401), at the latest 10 s later."""
+        await self._here.request("DELETE", f"{self._path}/{self._here.namespace}")
 
 
 async def test_the_token_is_revoked_and_restored(here: Site) -> None:

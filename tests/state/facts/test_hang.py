@@ -3,14 +3,47 @@
 tests/state/view/test_progress.py asks how long a silence must be.
 """
 
+from typing import Any
+
+from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
-from tests.builders import Clock
-from tests.state.facts.hanging import ALL, FREE, Reporting
+from tests.builders import Clock, plan
+from tests.state.facts.hanging import FREE, AskedStory
 
+LOOK = 3.0
+ALL = (0, 1, 2, 3)
 FIRST = 1
 """The decision that the first step asks for which this daemon sees: the record may have a hang that is over."""
+
+
+class Reporting(AskedStory):
+    """A gang of four that reports its steps; a look of the probe every 3 s."""
+
+    speed = 1.0
+    """Steps a second."""
+    decides = False
+    """A decision follows each look, also where the view asks for none."""
+
+    def __init__(self, **overrides: Any) -> None:
+        super().__init__(plan(**overrides))
+        self.steps, self.at = dict.fromkeys(ALL, 0), dict.fromkeys(ALL, 1000.0)
+        self.decisions = 0
+        self.assemble()
+
+    def run(self, seconds: float, *, stopped: tuple[int, ...] = ()) -> None:
+        """Time passes; every rank that is not stopped makes steps."""
+        for _ in range(int(seconds / LOOK)):
+            self.now += LOOK
+            for rank in {*ALL} - {*stopped}:
+                self.steps[rank] += int(LOOK * self.speed)
+                self.at[rank] += LOOK
+            reports = (StepReport(rank, step, step + 1, self.at[rank], 1.0) for rank, step in self.steps.items())
+            asked = self.hear(reports=tuple(reports))
+            self.decisions += asked
+            if self.decides and not asked:
+                self.look()
 
 
 def test_a_gang_without_a_step_is_hung_and_says_who_is_behind_until_the_next_step() -> None:

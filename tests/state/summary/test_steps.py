@@ -6,7 +6,7 @@ from muster.api.gang import Steps
 from muster.state.summary.status import STEPS_AFTER
 from muster.state.view.view import View
 from muster.state.vocabulary.record import Phase
-from tests.state.facts.hanging import ALL, Reporting
+from tests.state.facts.test_hang import ALL, Reporting
 
 
 class Written(Reporting):
