@@ -28,7 +28,7 @@ class UserAction:
     experiment: str = "run"
     annotations: Mapping[str, str] = field(default_factory=dict)
     says: str = ""
-    """What the status has next, as ``Scenario.says``."""
+    """What the status has next."""
 
 
 @dataclass(frozen=True, slots=True)

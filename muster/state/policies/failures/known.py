@@ -110,7 +110,7 @@ def cause(context: Context) -> Cause | None:
     first = min(gone, key=lambda pod: (pod.exit.finished_at if pod.exit else 0.0, pod.rank))
     at = first.exit.finished_at if first.exit is not None else 0.0
     if context.record.known is not None and 0.0 < at < known.since + PRECISION:
-        return None  # it has not waited for that: a daemon that saw no pods takes what followed for what was before
+        return None  # it ended first, and was seen late: what is known followed from its end
     end = cause_of(context, first)
     more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
     evidence = sentence(replace(end, message=_cut(end.message), last_line=_cut(end.last_line))) + more
