@@ -227,7 +227,7 @@ class Child(NamedTuple):
 NONE: Final = Child()
 
 
-class Report(NamedTuple):
+class LauncherReport(NamedTuple):
     """A launcher's report of the process that failed first."""
 
     child: Child
@@ -237,7 +237,7 @@ class Report(NamedTuple):
     """The numbers that lines of the process may have in front; without any nothing is known of that."""
 
 
-NO_REPORT: Final = Report(NONE, -1, frozenset())
+NO_REPORT: Final = LauncherReport(NONE, -1, frozenset())
 
 
 def sentence(child: Child) -> str:
@@ -267,7 +267,7 @@ def is_own(line: str) -> bool:
     return is_noise(line) or _OWN_LINES.search(line) is not None or any(each.search(line) for each in REPORTS)
 
 
-def reported(lines: Sequence[str]) -> Report:
+def reported(lines: Sequence[str]) -> LauncherReport:
     """Return the end of the process that the launcher names first."""
     if (root := _of_block(lines)).child.code:
         return root
@@ -275,11 +275,11 @@ def reported(lines: Sequence[str]) -> Report:
         for at, line in enumerate(lines):
             if (match := row.search(line[:LONGEST])) and (code := _code(match)) not in (0, -signal.SIGTERM):
                 rank = int(_group(match, "rank") or (_rank_before(lines, at) if at else None) or -1)
-                return Report(Child(code, rank), at, frozenset((rank,)) if rank >= 0 else frozenset())
+                return LauncherReport(Child(code, rank), at, frozenset((rank,)) if rank >= 0 else frozenset())
     return NO_REPORT
 
 
-def _of_block(lines: Sequence[str]) -> Report:
+def _of_block(lines: Sequence[str]) -> LauncherReport:
     """Return the failure that torchrun's block names as the first."""
     at = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].startswith(_ROOT_CAUSE)), len(lines))
     found = {"rank": -1, "local": -1, "code": 0}
@@ -289,7 +289,7 @@ def _of_block(lines: Sequence[str]) -> Report:
             found |= {name: int(value) for name, value in match.groupdict().items() if value is not None}
             last = number
     ranks = frozenset(found[name] for name in ("rank", "local") if found[name] >= 0)
-    return Report(Child(found["code"], found["rank"]), last, ranks)
+    return LauncherReport(Child(found["code"], found["rank"]), last, ranks)
 
 
 def _rank_before(lines: Sequence[str], at: int) -> str | None:

@@ -30,7 +30,7 @@ from muster.tracking.entry import settle
 from muster.tracking.labelled import Key, LabelledSets
 from muster.tracking.watched_index import entry_of, unasked
 from muster.watchers.experiments import ExperimentRecord
-from muster.watchers.watched import PodDocument, pod_reader_of, watched_object
+from muster.watchers.watched import WatchedPodDocument, pod_reader_of, watched_object
 
 UNKNOWN: Final = "Unknown"
 """The phase of a run whose pods may not be read."""
@@ -67,7 +67,7 @@ def read(kind: WatchedKind, number: int, found: Iterable[Json]) -> list[ReadPod]
     reader, pods = pod_reader_of(kind.pods[number], ()), []
     for raw in found:
         try:
-            record = reader(msgspec.json.decode(msgspec.json.encode(raw), type=PodDocument))
+            record = reader(msgspec.json.decode(msgspec.json.encode(raw), type=WatchedPodDocument))
         except (msgspec.ValidationError, ValueError):
             continue
         if record.owner:

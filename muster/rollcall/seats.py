@@ -168,14 +168,14 @@ _BY_ROLL = {
 }
 
 
-class Arrivals(NamedTuple):
+class ArrivalCounts(NamedTuple):
     """The ranks that have arrived; ``missing`` is the rest of the plan's size."""
 
     arrived: int
     missing: int
 
 
-def arrivals(plan: Plan, record: Record, view: View, now: float) -> Arrivals | None:
+def arrivals(plan: Plan, record: Record, view: View, now: float) -> ArrivalCounts | None:
     """Return the counts of the record's epoch; None if they are not known at ``now``, in wall seconds.
 
     They are not known if the coordinator reports rank 0 only, or has served and no longer answers. The coordinator's
@@ -194,4 +194,4 @@ def arrivals(plan: Plan, record: Record, view: View, now: float) -> Arrivals | N
     else:
         arrived = record.roll.arrived if record.roll else 0
     arrived = min(arrived, size)
-    return Arrivals(arrived, size - arrived)
+    return ArrivalCounts(arrived, size - arrived)

@@ -23,9 +23,9 @@ from muster.api.values.owners import NONE, OwnerLabels, Owners
 from muster.api.values.printable import clean, word
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.kube.listwatch.decoder import Projection
-from muster.watchers.metadata import Metadata, identity
+from muster.watchers.metadata import ObjectMetadata, identity
 
-M_co = TypeVar("M_co", covariant=True, bound=Metadata | msgspec.Raw)
+M_co = TypeVar("M_co", covariant=True, bound=ObjectMetadata | msgspec.Raw)
 
 PATH = f"/apis/{API_VERSION}/{PLURAL}"
 
@@ -87,12 +87,12 @@ class _Requests(msgspec.Struct, gc=False):
     cancelled: str | None = msgspec.field(default=None, name=ANNOTATION_CANCELLED)
 
 
-class _Labelled(Metadata, gc=False):
+class _Labelled(ObjectMetadata, gc=False):
     labels: dict[str, str] | None = None
     annotations: _Requests | None = None
 
 
-def flatten(document: Document[Metadata]) -> ExperimentRecord:
+def flatten(document: Document[ObjectMetadata]) -> ExperimentRecord:
     """Return the record of an Experiment. Raises ValueError if its metadata cannot be read."""
     metadata = document.metadata
     return ExperimentRecord(

@@ -7,14 +7,14 @@ import msgspec
 from muster.kube.listwatch.decoder import Projection, version_of
 
 
-class Owner(msgspec.Struct, gc=False):
+class ObjectOwner(msgspec.Struct, gc=False):
     """metav1.OwnerReference."""
 
     uid: str | None = None
     controller: bool | None = None
 
 
-class Metadata(msgspec.Struct, gc=False):
+class ObjectMetadata(msgspec.Struct, gc=False):
     """metav1.ObjectMeta."""
 
     uid: str
@@ -26,10 +26,10 @@ class Metadata(msgspec.Struct, gc=False):
     finalizers: list[str] | None = None
 
 
-class OwnedMetadata(Metadata, gc=False):
+class OwnedMetadata(ObjectMetadata, gc=False):
     """metav1.ObjectMeta with the owners."""
 
-    ownerReferences: list[Owner] | None = None  # noqa: N815
+    ownerReferences: list[ObjectOwner] | None = None  # noqa: N815
 
     @property
     def owner(self) -> str:
@@ -46,7 +46,7 @@ class Identity(TypedDict):
     resource_version: int
 
 
-def identity(metadata: Metadata, what: str) -> Identity:
+def identity(metadata: ObjectMetadata, what: str) -> Identity:
     """Return the identity. Raises ValueError for ``what`` (``a Service``) without uid, name or resourceVersion."""
     if not metadata.uid or not metadata.name:
         raise ValueError(f"{what} without uid or name")

@@ -8,7 +8,7 @@ import msgspec
 from muster.api.values.printable import clean
 from muster.kube.listwatch.decoder import Projection
 from muster.state.facts.incidents.grouping import Key, places_of
-from muster.watchers.metadata import Metadata, identity
+from muster.watchers.metadata import ObjectMetadata, identity
 
 PATH = "/api/v1/nodes"
 CONTROL_PLANE = frozenset(("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"))
@@ -28,7 +28,7 @@ class NodeRecord(msgspec.Struct, frozen=True, gc=False):
     control_plane: bool = False
 
 
-class _Metadata(Metadata, gc=False):
+class _Metadata(ObjectMetadata, gc=False):
     labels: dict[str, str] | None = None
 
 

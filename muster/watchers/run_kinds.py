@@ -16,12 +16,12 @@ from muster.kinds.planning.run_object import TYPE
 from muster.kube.listwatch.decoder import Projection
 from muster.watchers import experiments
 from muster.watchers.experiments import Document, ExperimentRecord
-from muster.watchers.metadata import Metadata
+from muster.watchers.metadata import ObjectMetadata
 
 _RECORD = json.dumps(TYPE).encode()
 
 
-class _Metadata(Metadata, gc=False):
+class _Metadata(ObjectMetadata, gc=False):
     labels: msgspec.Raw = msgspec.Raw(b"null")
     annotations: msgspec.Raw = msgspec.Raw(b"null")
 

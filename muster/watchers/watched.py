@@ -24,7 +24,7 @@ from muster.kube.listwatch.decoder import Projection
 from muster.state.vocabulary.pod import Pod
 from muster.watchers import experiments
 from muster.watchers.experiments import Document, ExperimentRecord
-from muster.watchers.metadata import Metadata
+from muster.watchers.metadata import ObjectMetadata
 from muster.watchers.pods.containers import restarted_in_place
 from muster.watchers.pods.decode import record_of
 from muster.watchers.pods.document import AnyMetadata, AnyPod, Owner, Spec
@@ -73,7 +73,7 @@ class SpecWithDevices(Spec, gc=False):
     resourceClaims: list[dict[str, Any]] | None = None  # noqa: N815
 
 
-class PodDocument(AnyPod, gc=False):
+class WatchedPodDocument(AnyPod, gc=False):
     """core/v1 Pod of a watched run."""
 
     metadata: PodMetadata
@@ -84,7 +84,7 @@ class _Labelled(msgspec.Struct, gc=False):
     labels: Any = None
 
 
-_METADATA, _LABELS = msgspec.json.Decoder(Metadata), msgspec.json.Decoder(_Labelled)
+_METADATA, _LABELS = msgspec.json.Decoder(ObjectMetadata), msgspec.json.Decoder(_Labelled)
 
 
 def object_decoder_of(
@@ -114,15 +114,15 @@ def watched_object(record: ExperimentRecord) -> dict[str, Any]:
     }
 
 
-def pod_decoder_of(source: PodSource, outer: Sequence[PodSource]) -> Projection[PodDocument, Pod]:
+def pod_decoder_of(source: PodSource, outer: Sequence[PodSource]) -> Projection[WatchedPodDocument, Pod]:
     """Return the decoder of one watch of pods; those of ``outer`` watches are left to them."""
-    return Projection("Pod", PodDocument, pod_reader_of(source, outer))
+    return Projection("Pod", WatchedPodDocument, pod_reader_of(source, outer))
 
 
-def pod_reader_of(source: PodSource, outer: Sequence[PodSource]) -> Callable[[PodDocument], Pod]:
+def pod_reader_of(source: PodSource, outer: Sequence[PodSource]) -> Callable[[WatchedPodDocument], Pod]:
     """Return the function that makes the records of one watch of pods; a pod of another watch gets no owner."""
 
-    def flatten(document: PodDocument) -> Pod:
+    def flatten(document: WatchedPodDocument) -> Pod:
         facts = _facts(document.metadata)
         others = LABEL_UID in facts.labels or any(
             each.label in facts.labels and each.place_of(facts) is not None for each in outer

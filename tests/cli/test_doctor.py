@@ -20,7 +20,7 @@ from muster.api.names import API_VERSION
 from muster.api.schema.crd import custom_resource_definition
 from muster.api.values.timestamps import micro_time, whole_time
 from muster.cli.doctor import machine
-from muster.cli.doctor.server import Finding
+from muster.cli.doctor.server import Check
 from muster.cli.options import ClusterChoice
 from muster.client import Client, Explanation
 from muster.client.snapshot import snapshot_of
@@ -32,7 +32,7 @@ from tests.client.localserver import LocalServer
 
 Json = dict[str, Any]
 HOUR = 3600.0
-Check = Callable[..., dict[str, list[Json]]]
+Doctor = Callable[..., dict[str, list[Json]]]
 
 CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/experiments.muster.dev"
 EXPERIMENTS = f"/apis/{API_VERSION}/experiments"
@@ -145,7 +145,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 
 @pytest.fixture
-def check(call: Call) -> Check:
+def check(call: Call) -> Doctor:
     """The findings of a run by check; the exit status is that of the findings, and everything is printable."""
 
     def run(*words: str) -> dict[str, list[Json]]:
@@ -173,7 +173,7 @@ def states(found: dict[str, list[Json]]) -> dict[str, list[str]]:
     return {name: [finding["state"] for finding in findings] for name, findings in found.items()}
 
 
-def test_a_healthy_cluster_passes_every_check(cluster: Cluster, check: Check) -> None:
+def test_a_healthy_cluster_passes_every_check(cluster: Cluster, check: Doctor) -> None:
     found = check()
     names = ["API server", "clocks", "CRD", "rights", "daemon", "leader", "metrics", "Prometheus"]
     names += ["watched runs", "pod network"]
@@ -187,7 +187,7 @@ def test_a_healthy_cluster_passes_every_check(cluster: Cluster, check: Check) ->
 @pytest.mark.parametrize(
     ("skew", "state", "words"), [(0, "ok", "agree"), (30, "warning", "s behind"), (-3600, "failed", "ahead of")]
 )
-def test_the_clocks_are_compared(cluster: Cluster, check: Check, skew: float, state: str, words: str) -> None:
+def test_the_clocks_are_compared(cluster: Cluster, check: Doctor, skew: float, state: str, words: str) -> None:
     cluster.skew = skew
     cluster.answers[LEASE] = lease(age=2.0 - skew)
     found = check()
@@ -235,14 +235,14 @@ NOT_FOUND = error_of(404, "NotFound", "not found")
     ],
 )
 def test_what_is_wrong_with_the_cluster_is_named(
-    cluster: Cluster, check: Check, path: str, answer: Any, name: str, state: str, words: str
+    cluster: Cluster, check: Doctor, path: str, answer: Any, name: str, state: str, words: str
 ) -> None:
     cluster.answers[path] = answer
     findings = check()[name]
     assert any(words in f["found"] and f["state"] == state for f in findings), findings
 
 
-def test_an_experiment_that_another_manager_runs_is_not_called_unprocessed(cluster: Cluster, check: Check) -> None:
+def test_an_experiment_that_another_manager_runs_is_not_called_unprocessed(cluster: Cluster, check: Doctor) -> None:
     theirs = experiment("new", age=9 * HOUR) | {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}
     cluster.answers[EXPERIMENTS] = [theirs]
     assert [f["state"] for f in check()["daemon"]] == ["ok"]
@@ -256,7 +256,7 @@ def outside(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def test_daemons_outside_of_the_cluster_that_were_killed_are_missed(outside: Cluster, check: Check) -> None:
+def test_daemons_outside_of_the_cluster_that_were_killed_are_missed(outside: Cluster, check: Doctor) -> None:
     outside.answers[OUTSIDE] = lease(age=600)
     found = check()
     assert states(found)["leader"] == ["failed"]
@@ -265,7 +265,7 @@ def test_daemons_outside_of_the_cluster_that_were_killed_are_missed(outside: Clu
     assert (network["state"], "out of date" in network["found"]) == ("warning", True)
 
 
-def test_a_daemon_outside_of_the_cluster_is_known_by_its_lease(outside: Cluster, check: Check) -> None:
+def test_a_daemon_outside_of_the_cluster_is_known_by_its_lease(outside: Cluster, check: Doctor) -> None:
     assert states(check())["pod network"] == ["ok"]
     outside.answers[EXPERIMENTS] = []
     found = check()
@@ -273,7 +273,7 @@ def test_a_daemon_outside_of_the_cluster_is_known_by_its_lease(outside: Cluster,
     assert "musterd-0_x leads" in found["daemon"][0]["found"]
 
 
-def test_without_a_lease_experiments_with_a_status_show_that_a_daemon_has_run(outside: Cluster, check: Check) -> None:
+def test_without_a_lease_experiments_with_a_status_show_that_a_daemon_has_run(outside: Cluster, check: Doctor) -> None:
     outside.answers[OUTSIDE] = NOT_FOUND
     finding = check()["daemon"][0]
     assert (finding["state"], "experiments have a status" in finding["found"]) == ("warning", True)
@@ -301,7 +301,7 @@ def releases(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def test_each_of_several_releases_is_checked_by_its_own_lease_and_experiments(releases: Cluster, check: Check) -> None:
+def test_each_of_several_releases_is_checked_by_its_own_lease_and_experiments(releases: Cluster, check: Doctor) -> None:
     found = {
         (each["area"], each["check"]): (each["state"], each["found"]) for every in check().values() for each in every
     }
@@ -312,12 +312,14 @@ def test_each_of_several_releases_is_checked_by_its_own_lease_and_experiments(re
     assert "team/train" in found["musterd ops/team", "pod network"][1]
 
 
-def test_the_rights_for_watched_runs_are_those_of_the_release_of_the_namespace(releases: Cluster, check: Check) -> None:
+def test_the_rights_for_watched_runs_are_those_of_the_release_of_the_namespace(
+    releases: Cluster, check: Doctor
+) -> None:
     (mine,) = check("-n", "team")["watched runs"]
     assert (mine["area"], "not asked for" in mine["found"]) == ("musterd ops/team", True)
 
 
-def test_a_namespace_that_no_release_looks_after_is_named(releases: Cluster, check: Check) -> None:
+def test_a_namespace_that_no_release_looks_after_is_named(releases: Cluster, check: Doctor) -> None:
     (nobody,) = check("-n", "other")["namespace"]
     assert nobody["state"] == "warning"
     assert "no musterd looks after the namespace other: they look after prod, team" in nobody["found"]
@@ -327,7 +329,7 @@ def observing(kinds: str) -> list[Json]:
     return [pod(args=("--leader-elect", f"--watch-kinds={kinds}"))]
 
 
-def test_rights_are_asked_for_on_the_kinds_that_musterd_observes_alone(cluster: Cluster, check: Check) -> None:
+def test_rights_are_asked_for_on_the_kinds_that_musterd_observes_alone(cluster: Cluster, check: Doctor) -> None:
     cluster.denied_to_musterd, cluster.denied = {("list", "ray.io", "rayjobs")}, {("list", "rayjobs")}
     (finding,) = check()["watched runs"]
     assert (finding["state"], "not asked for" in finding["found"]) == ("ok", True)
@@ -346,7 +348,7 @@ def test_rights_are_asked_for_on_the_kinds_that_musterd_observes_alone(cluster: 
     ],
 )
 def test_a_right_on_a_watched_kind_that_musterd_lacks_is_named(
-    cluster: Cluster, check: Check, asked: str, verb: str, group: str, kind: str
+    cluster: Cluster, check: Doctor, asked: str, verb: str, group: str, kind: str
 ) -> None:
     cluster.answers["/api/v1/pods"] = observing(asked)
     (fine,) = check()["watched runs"]
@@ -361,7 +363,7 @@ def test_a_right_on_a_watched_kind_that_musterd_lacks_is_named(
 
 @pytest.mark.parametrize("verb", ["patch", "delete"])
 def test_a_deadline_that_musterd_could_not_keep_is_reported_and_is_no_failure(
-    cluster: Cluster, check: Check, verb: str
+    cluster: Cluster, check: Doctor, verb: str
 ) -> None:
     cluster.answers["/api/v1/pods"] = observing("pods,jobs,rayjobs")
     (fine,) = check()["watched runs"]
@@ -373,7 +375,7 @@ def test_a_deadline_that_musterd_could_not_keep_is_reported_and_is_no_failure(
     assert finding["found"].endswith(what), "pods have a role of their own"
 
 
-def test_a_reader_who_may_not_ask_for_musterds_rights_learns_of_his_own(cluster: Cluster, check: Check) -> None:
+def test_a_reader_who_may_not_ask_for_musterds_rights_learns_of_his_own(cluster: Cluster, check: Doctor) -> None:
     cluster.answers["/api/v1/pods"] = observing("rayjobs")
     cluster.denied_to_musterd, cluster.denied = None, {("list", "rayjobs")}
     theirs, own = check()["watched runs"]
@@ -384,7 +386,7 @@ def test_a_reader_who_may_not_ask_for_musterds_rights_learns_of_his_own(cluster:
     assert "you may not see the flags of musterd" in unseen["found"]
 
 
-def test_what_readyz_says_is_quoted_where_it_may_be_asked(cluster: Cluster, check: Check) -> None:
+def test_what_readyz_says_is_quoted_where_it_may_be_asked(cluster: Cluster, check: Doctor) -> None:
     unready = pod(ready=False)
     unready["status"]["phase"] = "Running"
     cluster.answers["/api/v1/pods"] = [unready]
@@ -394,7 +396,7 @@ def test_what_readyz_says_is_quoted_where_it_may_be_asked(cluster: Cluster, chec
     assert "requests to update experiments/status: forbidden" in check()["daemon"][0]["found"]
 
 
-def test_a_user_with_few_rights_learns_what_they_are_and_what_cannot_be_seen(cluster: Cluster, check: Check) -> None:
+def test_a_user_with_few_rights_learns_what_they_are_and_what_cannot_be_seen(cluster: Cluster, check: Doctor) -> None:
     for path in (CRD, "/api/v1/pods", "/api/v1/namespaces/muster-system/pods", LEASE, EXPERIMENTS):
         cluster.answers[path] = forbidden(path)
     cluster.answers[f"/apis/{API_VERSION}"] = {"resources": [{"name": "experiments"}]}
@@ -420,13 +422,13 @@ def test_a_user_with_few_rights_learns_what_they_are_and_what_cannot_be_seen(clu
     assert states(found)["daemon"] == states(found)["pod network"] == ["ok"]
 
 
-def test_a_coordinator_that_was_reached_before_leads_to_its_process(cluster: Cluster, check: Check) -> None:
+def test_a_coordinator_that_was_reached_before_leads_to_its_process(cluster: Cluster, check: Doctor) -> None:
     for reason, words in (("CoordinatorUnreachable", "`muster explain "), ("CoordinatorNotServing", "NetworkPolicy")):
         cluster.answers[EXPERIMENTS] = [stuck(reason)]
         assert words in check()["pod network"][0]["next"]
 
 
-def test_without_the_right_to_read_experiments_it_fails(cluster: Cluster, check: Check) -> None:
+def test_without_the_right_to_read_experiments_it_fails(cluster: Cluster, check: Doctor) -> None:
     cluster.denied = {("list", "experiments")}
     found = check()
     assert found["rights"][-1]["state"] == "failed"
@@ -434,7 +436,7 @@ def test_without_the_right_to_read_experiments_it_fails(cluster: Cluster, check:
     assert "--clusterrole=view" in found["rights"][-1]["next"]
 
 
-def test_an_api_server_that_does_not_answer_is_a_failure(cluster: Cluster, check: Check) -> None:
+def test_an_api_server_that_does_not_answer_is_a_failure(cluster: Cluster, check: Doctor) -> None:
     cluster.answers["/version"] = ApiError(f"connection refused{EVIL}")
     found = check()
     assert list(found) == ["API server"]
@@ -448,7 +450,9 @@ def test_no_cluster_at_all_is_a_warning(call: Call, monkeypatch: pytest.MonkeyPa
     assert "no cluster to talk to" in result.stdout
 
 
-def test_a_real_api_server_without_a_daemon(check: Check, server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_real_api_server_without_a_daemon(
+    check: Doctor, server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(machine, "machine", lambda: iter(()))
     found = check()
     assert states(found) == {
@@ -463,7 +467,7 @@ def test_a_real_api_server_without_a_daemon(check: Check, server: LocalServer, m
     assert states(check()) == {"API server": ["ok"], "clocks": ["ok"], "CRD": ["failed"]}
 
 
-def findings_of_this_machine() -> dict[str, Finding]:
+def findings_of_this_machine() -> dict[str, Check]:
     return {finding.check: finding for finding in machine.machine()}
 
 

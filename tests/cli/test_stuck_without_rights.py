@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from muster.api.errors import Forbidden
-from muster.cli.commands.contexts import Answer, Listed
+from muster.cli.commands.contexts import ClusterAnswer, Listed
 from muster.cli.commands.several.top import Screen
 from muster.kube.resources import ResourceClient
 from tests.cli.conftest import Call
@@ -61,5 +61,5 @@ def test_a_cluster_is_named_with_what_may_not_be_read_of_it(
 
 def test_a_screen_has_the_line_above_its_table() -> None:
     screen = Screen(Console(file=io.StringIO(), width=100, height=24), (), over=False)
-    screen.take("", Answer("", Listed((), (), (f"without list of events: {LEFT_OUT}",))))
+    screen.take("", ClusterAnswer("", Listed((), (), (f"without list of events: {LEFT_OUT}",))))
     assert drawn(screen).startswith(f"without list of events: {LEFT_OUT}\n")

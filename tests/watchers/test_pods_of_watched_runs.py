@@ -9,7 +9,7 @@ import pytest
 from muster.daemon.informers import sources_of
 from muster.kinds.declaration import PodSource
 from muster.kinds.registry import WATCHED_KINDS
-from muster.watchers.watched import PodDocument, pod_reader_of
+from muster.watchers.watched import WatchedPodDocument, pod_reader_of
 from tests.watched_samples import SAMPLES
 
 SOURCES = sources_of(WATCHED_KINDS.values())
@@ -29,7 +29,7 @@ def owners(labels: dict[str, str], controller: str, *sources: PodSource) -> list
     metadata: dict[str, Any] = {"name": "t-0", "namespace": "team", "uid": "u1", "resourceVersion": "1"}
     metadata["ownerReferences"] = [{"kind": controller, "name": "t", "uid": "u", "controller": True}]
     metadata["labels"] = labels
-    document = msgspec.convert({"metadata": metadata, "spec": {}, "status": {}}, PodDocument)
+    document = msgspec.convert({"metadata": metadata, "spec": {}, "status": {}}, WatchedPodDocument)
     read = (pod_reader_of(each, sources[:n])(document) for n, each in enumerate(sources) if each.label in labels)
     return [pod.owner for pod in read if pod.owner]
 

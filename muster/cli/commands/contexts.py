@@ -36,7 +36,7 @@ contexts_option = click.option(
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[T]):
+class ClusterAnswer(Generic[T]):
     """Answer of one cluster or one page, or why it is not known. ``place`` is empty if only one is asked."""
 
     place: str
@@ -44,16 +44,16 @@ class Answer(Generic[T]):
     problem: str = ""
 
 
-async def answer(place: str, asked: Awaitable[T], patience: float) -> Answer[T]:
+async def answer(place: str, asked: Awaitable[T], patience: float) -> ClusterAnswer[T]:
     """Return what is asked of a place; it must come within so many seconds."""
     place = printable(place)
     try:
         async with asyncio.timeout(patience):
-            return Answer(place, await asked)
+            return ClusterAnswer(place, await asked)
     except TimeoutError:
-        return Answer(place, problem=f"no answer within {patience:g} s")
+        return ClusterAnswer(place, problem=f"no answer within {patience:g} s")
     except (MusterError, OSError) as error:
-        return Answer(place, problem=printable(str(error)))
+        return ClusterAnswer(place, problem=printable(str(error)))
 
 
 def named(option: str) -> list[str]:
@@ -106,7 +106,7 @@ async def listed(client: Client, wanted: Wanted, context: str = "") -> Listed:
     return Listed(found, lines, unknown)
 
 
-async def ask(name: str, choice: ClusterChoice, wanted: Wanted) -> Answer[Listed]:
+async def ask(name: str, choice: ClusterChoice, wanted: Wanted) -> ClusterAnswer[Listed]:
     """Return what is wanted of the cluster of that context."""
 
     async def read() -> Listed:
@@ -116,30 +116,30 @@ async def ask(name: str, choice: ClusterChoice, wanted: Wanted) -> Answer[Listed
     return await answer(name, read(), PATIENCE)
 
 
-async def ask_all(chosen: ClusterChoice, contexts: str, wanted: Wanted) -> Sequence[Answer[Listed]]:
+async def ask_all(chosen: ClusterChoice, contexts: str, wanted: Wanted) -> Sequence[ClusterAnswer[Listed]]:
     """Return the answer of each context, asked all at once, or else that of the one cluster that is chosen.
 
     Raises ``UsageError``, and ``MusterError`` where the only cluster that is asked does not answer.
     """
     clusters = choices(chosen, contexts) if contexts else {}
 
-    async def every() -> Sequence[Answer[Listed]]:
+    async def every() -> Sequence[ClusterAnswer[Listed]]:
         return await asyncio.gather(*(ask(name, choice, wanted) for name, choice in clusters.items()))
 
     if clusters:
         return await patient(every(), "asking the clusters")
     async with chosen.client() as client:
-        return [Answer("", await patient(listed(client, wanted), "listing experiments"))]
+        return [ClusterAnswer("", await patient(listed(client, wanted), "listing experiments"))]
 
 
-def problems(answers: Iterable[Answer[T]], what: str = "context") -> list[str]:
+def problems(answers: Iterable[ClusterAnswer[T]], what: str = "context") -> list[str]:
     """Return a line for each cluster (or page) that did not answer."""
     return [
         f"{f'{what} {each.place}' if each.place else 'API server'}: {each.problem}" for each in answers if each.problem
     ]
 
 
-def conclude(answers: Iterable[Answer[T]], what: str = "context") -> None:
+def conclude(answers: Iterable[ClusterAnswer[T]], what: str = "context") -> None:
     """Name what may not be read, and the clusters (or pages) that did not answer; the exit status is then 1."""
     say(*(line for each in answers if isinstance(each.found, Listed) for line in each.found.unknown))
     if found := problems(answers, what):

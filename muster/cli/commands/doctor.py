@@ -12,7 +12,7 @@ from muster.api.errors import ApiError, MusterError
 from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.cli.doctor import daemon, machine, monitoring, rights, server
-from muster.cli.doctor.server import Finding
+from muster.cli.doctor.server import Check
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, local_home, output_option, show
 from muster.cli.terminal.colours import data
@@ -37,7 +37,7 @@ def doctor(chosen: ClusterChoice, output: str | None) -> None:
 
     Exit status: 0 nothing failed (there may be warnings), 1 something failed.
     """
-    found: list[Finding] = []
+    found: list[Check] = []
 
     async def run() -> None:
         area = ""
@@ -60,18 +60,18 @@ def doctor(chosen: ClusterChoice, output: str | None) -> None:
         raise click.exceptions.Exit(FAILED)
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: Check) -> None:
     state = click.style(f"{finding.state:<7}", fg=COLOURS[finding.state])
     data(f"  {state}  {finding.check}: {printable(finding.found)}")
     if finding.next:
         data(f"           {click.style(f'next: {printable(finding.next)}', fg=DIM)}")
 
 
-def _count(found: list[Finding], state: str) -> int:
+def _count(found: list[Check], state: str) -> int:
     return sum(finding.state == state for finding in found)
 
 
-async def _findings(chosen: ClusterChoice) -> AsyncGenerator[Finding, None]:
+async def _findings(chosen: ClusterChoice) -> AsyncGenerator[Check, None]:
     for finding in await asyncio.to_thread(lambda: list(machine.machine())):
         yield finding
     try:
@@ -79,13 +79,13 @@ async def _findings(chosen: ClusterChoice) -> AsyncGenerator[Finding, None]:
             async for finding in findings:
                 yield finding
     except NoCluster as error:
-        yield Finding(server.AREA, "API server", "warning", str(error), "nothing, if you only use `muster run`")
+        yield Check(server.AREA, "API server", "warning", str(error), "nothing, if you only use `muster run`")
     except MusterError as error:
         remedy = "kubectl cluster-info; --context or KUBECONFIG choose another cluster"
-        yield Finding(server.AREA, "API server", "failed", printable(str(error), server.SHOWN), remedy)
+        yield Check(server.AREA, "API server", "failed", printable(str(error), server.SHOWN), remedy)
 
 
-async def _cluster(client: Client) -> AsyncGenerator[Finding, None]:
+async def _cluster(client: Client) -> AsyncGenerator[Check, None]:
     """Yield the checks of a cluster. Raises ``MusterError`` where its API server does not answer."""
     asker = server.Asker(client.transport)
     namespace = client.namespace
@@ -107,7 +107,7 @@ async def _cluster(client: Client) -> AsyncGenerator[Finding, None]:
         yield finding
 
 
-async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: str) -> AsyncGenerator[Finding, None]:
+async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: str) -> AsyncGenerator[Check, None]:
     """Yield the checks of the releases that run in the cluster: of several, each by its name."""
     releases = await daemon.find(asker)
     if (unprocessed := daemon.unprocessed(seen, asker.now)) is not None:
@@ -124,7 +124,7 @@ async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: 
 
 async def _of_release(
     asker: server.Asker, release: daemon.Release, seen: Sequence[Snapshot], namespace: str
-) -> AsyncGenerator[Finding, None]:
+) -> AsyncGenerator[Check, None]:
     lease = await daemon.read_lease(asker, release)
     yield await daemon.ready(asker, release, lease, processed=any(each.phase for each in seen))
     if release.pods is None or release.pods or lease.there:
@@ -139,9 +139,7 @@ async def _of_release(
                 yield finding
 
 
-async def _with_network(
-    checks: AsyncGenerator[Finding, None], seen: Sequence[Snapshot]
-) -> AsyncGenerator[Finding, None]:
+async def _with_network(checks: AsyncGenerator[Check, None], seen: Sequence[Snapshot]) -> AsyncGenerator[Check, None]:
     """Yield the checks of a daemon, then whether it reaches the pods of its experiments."""
     led = True
     async for finding in _guarded(checks, daemon.AREA, "daemon"):
@@ -158,7 +156,7 @@ async def _experiments(asker: server.Asker, namespace: str) -> Sequence[Snapshot
     return ()
 
 
-async def _guarded(checks: AsyncGenerator[Finding, None], area: str, check: str) -> AsyncGenerator[Finding, None]:
+async def _guarded(checks: AsyncGenerator[Check, None], area: str, check: str) -> AsyncGenerator[Check, None]:
     """Yield the findings; an error of the API server is one of them, and the other checks continue."""
     try:
         async with aclosing(checks) as findings:
@@ -166,4 +164,4 @@ async def _guarded(checks: AsyncGenerator[Finding, None], area: str, check: str)
                 yield finding
     except ApiError as error:
         what = printable(f"it could not be checked: {error}", server.SHOWN)
-        yield Finding(area, check, "warning", what, "try again; see the log of the API server")
+        yield Check(area, check, "warning", what, "try again; see the log of the API server")

@@ -14,7 +14,7 @@ import aiohttp
 from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
-from muster.cli.doctor.server import PATIENCE, SHOWN, Asker, Finding, State
+from muster.cli.doctor.server import PATIENCE, SHOWN, Asker, Check, State
 from muster.client import Snapshot
 from muster.client.member import member_of
 from muster.kube.resources import core, custom
@@ -137,7 +137,7 @@ async def _lease_in(asker: Asker, namespace: str, name: str) -> Lease:
     )
 
 
-def unprocessed(every: Sequence[Snapshot], now: float) -> Finding | None:
+def unprocessed(every: Sequence[Snapshot], now: float) -> Check | None:
     """Check that a daemon has processed every experiment; None where one has. ``now`` is the API server's clock."""
     ours = (s for s in every if not s.phase and not s.managed_by)
     unseen = [s for s in ours if s.created is not None and now - s.created > UNSEEN]
@@ -148,50 +148,50 @@ def unprocessed(every: Sequence[Snapshot], now: float) -> Finding | None:
     more = f", nor {len(unseen) - 1} more" if len(unseen) > 1 else ""
     what = f"{where} was created {age(now - (first.created or now))} ago and has not been processed{more}"
     remedy = f"{INSTALL}, or read the log of musterd: does it look after that namespace?"
-    return Finding(AREA, "daemon", "failed", what, remedy)
+    return Check(AREA, "daemon", "failed", what, remedy)
 
 
-def nobody_for(releases: Sequence[Release], namespace: str) -> Finding:
+def nobody_for(releases: Sequence[Release], namespace: str) -> Check:
     """Return the finding that no release looks after that namespace."""
     others = ", ".join(sorted({each.argument("--namespace", "") for each in releases}))
     what = f"no musterd looks after the namespace {namespace}: they look after {others}"
     remedy = "choose another with -n, or install a release for this one (docs/platform.md)"
-    return Finding(AREA, "namespace", "warning", printable(what, SHOWN), remedy)
+    return Check(AREA, "namespace", "warning", printable(what, SHOWN), remedy)
 
 
-async def ready(asker: Asker, release: Release, lease: Lease, *, processed: bool) -> Finding:
+async def ready(asker: Asker, release: Release, lease: Lease, *, processed: bool) -> Check:
     """Check that its pods are ready. ``processed``: an experiment has a status."""
     if release.pods:
         return await _readiness(asker, release.pods, release.namespace)
     return _without_pods(release, lease, processed)
 
 
-def _without_pods(release: Release, lease: Lease, processed: bool) -> Finding:
+def _without_pods(release: Release, lease: Lease, processed: bool) -> Check:
     hidden = release.pods is None
     what = f"you may not list its pods (namespace {NAMESPACE})" if hidden else "no pod of musterd is in this cluster"
     if lease.held:
-        return Finding(AREA, "daemon", "ok", f"{what}; {lease.holder} leads")
+        return Check(AREA, "daemon", "ok", f"{what}; {lease.holder} leads")
     ran = f"{what}; experiments have a status, so one has run"
     if hidden and processed:
-        return Finding(AREA, "daemon", "ok", ran)
+        return Check(AREA, "daemon", "ok", ran)
     if hidden:
         remedy = "ask the platform team, or submit an experiment: it gets a phase within seconds"
-        return Finding(AREA, "daemon", "warning", f"{what}, so whether it runs is not known", remedy)
+        return Check(AREA, "daemon", "warning", f"{what}, so whether it runs is not known", remedy)
     remedy = f"{INSTALL}; one that runs outside the cluster is not seen here"
-    return Finding(AREA, "daemon", "warning" if processed else "failed", ran if processed else what, remedy)
+    return Check(AREA, "daemon", "warning" if processed else "failed", ran if processed else what, remedy)
 
 
-async def _readiness(asker: Asker, found: Sequence[Json], namespace: str) -> Finding:
+async def _readiness(asker: Asker, found: Sequence[Json], namespace: str) -> Check:
     named = {text(mapping(pod.get("metadata")), "name"): pod for pod in found}
     ready = [name for name, pod in named.items() if member_of(pod).ready]
     what = f"{len(ready)} of {len(named)} pods are ready in namespace {printable(namespace)}"
     if len(ready) == len(named):
-        return Finding(AREA, "daemon", "ok", what)
+        return Check(AREA, "daemon", "ok", what)
     first = next(name for name in named if name not in ready)
     why = await _unready_because(asker, namespace, first, named[first])
     remedy = printable(f"kubectl logs -n {namespace} {first}; kubectl describe pod -n {namespace} {first}")
     state: State = "warning" if ready else "failed"
-    return Finding(AREA, "daemon", state, printable(f"{what}; {first}: {why}", SHOWN), remedy)
+    return Check(AREA, "daemon", state, printable(f"{what}; {first}: {why}", SHOWN), remedy)
 
 
 async def _unready_because(asker: Asker, namespace: str, name: str, pod: Json) -> str:
@@ -212,27 +212,27 @@ async def _unready_because(asker: Asker, namespace: str, name: str, pod: Json) -
     return next((text(each, "reason") for each in conditions if each.get("type") == "Ready"), "")
 
 
-def leader(release: Release, lease: Lease) -> Finding:
+def leader(release: Release, lease: Lease) -> Check:
     """Check which daemon leads, and how old its Lease is."""
     check, where = "leader", lease.where
     if not lease.readable:
-        return Finding(AREA, check, "ok", f"you may not read the Lease {where}; nothing of yours depends on it")
+        return Check(AREA, check, "ok", f"you may not read the Lease {where}; nothing of yours depends on it")
     if not lease.there:
         if release.pods is not None and len(release.pods) > 1:
             remedy = "start them with --leader-elect, or run one: two daemons without a Lease both act"
-            return Finding(AREA, check, "failed", f"{len(release.pods)} daemons run, and no Lease {where}", remedy)
-        return Finding(AREA, check, "ok", f"no Lease {where}: a single daemon without --leader-elect needs none")
+            return Check(AREA, check, "failed", f"{len(release.pods)} daemons run, and no Lease {where}", remedy)
+        return Check(AREA, check, "ok", f"no Lease {where}: a single daemon without --leader-elect needs none")
     if not lease.holder or lease.age is None:
         remedy = "look at the pods of musterd: one takes it within seconds when it is ready"
-        return Finding(AREA, check, "failed", f"no daemon holds the Lease {where}", remedy)
+        return Check(AREA, check, "failed", f"no daemon holds the Lease {where}", remedy)
     if not lease.held:
         what = f"the Lease {where} of {lease.holder} was renewed {age(lease.age)} ago; it lasts {lease.duration} s"
         remedy = "no daemon leads, or the clock of its node is wrong: read the log of musterd"
-        return Finding(AREA, check, "failed", what, remedy)
-    return Finding(AREA, check, "ok", f"{lease.holder} renewed the Lease {where} {age(lease.age)} ago")
+        return Check(AREA, check, "failed", what, remedy)
+    return Check(AREA, check, "ok", f"{lease.holder} renewed the Lease {where} {age(lease.age)} ago")
 
 
-def pod_network(every: Sequence[Snapshot], *, led: bool = True) -> Finding:
+def pod_network(every: Sequence[Snapshot], *, led: bool = True) -> Check:
     """Check that musterd reaches pods, by its answers about the coordinators of running experiments.
 
     An experiment's status is out of date if no daemon leads.
@@ -240,7 +240,7 @@ def pod_network(every: Sequence[Snapshot], *, led: bool = True) -> Finding:
     check = "pod network"
     if not led:
         what = "no daemon leads, so the experiments' statuses are out of date"
-        return Finding(AREA, check, "warning", what, "start musterd, then muster doctor again")
+        return Check(AREA, check, "warning", what, "start musterd, then muster doctor again")
     running = [seen for seen in every if not seen.finished and seen.status.coordinator]
     stuck = [s for s in running if s.stuck and s.stuck.reason in ("CoordinatorNotServing", "CoordinatorUnreachable")]
     served = [s for s in running if s.status.roll is not None and s.holds("CoordinatorReady")]
@@ -254,18 +254,18 @@ def pod_network(every: Sequence[Snapshot], *, led: bool = True) -> Finding:
             else f"either the program does not get as far as its coordinator (muster logs {run} --rank 0), or musterd "
             "cannot reach pods: it must run in the cluster's network, and no NetworkPolicy may keep it from port 1234"
         )
-        return Finding(AREA, check, "warning", what, remedy)
+        return Check(AREA, check, "warning", what, remedy)
     if served:
         first = served[0]
         where = printable(f"{first.namespace}/{first.name}")
         more = f" and of {len(served) - 1} more" if len(served) > 1 else ""
-        return Finding(AREA, check, "ok", f"musterd reaches the coordinator of {where}{more}")
+        return Check(AREA, check, "ok", f"musterd reaches the coordinator of {where}{more}")
     what = "no experiment runs whose coordinator musterd could reach, so nothing is known"
     remedy = "musterd must reach pods by their IP; run a jax experiment (muster init), then muster doctor again"
-    return Finding(AREA, check, "warning", what, remedy)
+    return Check(AREA, check, "warning", what, remedy)
 
 
-async def local_daemon(url: str, log: str) -> AsyncGenerator[Finding, None]:
+async def local_daemon(url: str, log: str) -> AsyncGenerator[Check, None]:
     """Check the daemon of ``muster local up``, asked directly."""
     remedy = f"read {log}; muster local down and muster local up start both again"
     try:
@@ -274,17 +274,17 @@ async def local_daemon(url: str, log: str) -> AsyncGenerator[Finding, None]:
                 words = printable(await answer.text(), SHOWN).strip()
                 ready = answer.status == 200
             if ready:
-                yield Finding(AREA, "daemon", "ok", f"ready at {url}")
+                yield Check(AREA, "daemon", "ok", f"ready at {url}")
             else:
-                yield Finding(AREA, "daemon", "failed", f"not ready at {url}: {words}", remedy)
-            yield Finding(AREA, "leader", "ok", "a single daemon, which needs no Lease")
+                yield Check(AREA, "daemon", "failed", f"not ready at {url}: {words}", remedy)
+            yield Check(AREA, "leader", "ok", "a single daemon, which needs no Lease")
             async with session.get(f"{url}/metrics") as answer:
                 rows = (await answer.text()).splitlines()
                 series = sum(row.startswith("muster_") for row in rows)
                 if answer.status == 200 and series:
-                    yield Finding(AREA, "metrics", "ok", f"{series} series at {url}/metrics")
+                    yield Check(AREA, "metrics", "ok", f"{series} series at {url}/metrics")
                 else:
-                    yield Finding(AREA, "metrics", "failed", f"{url}/metrics answers {answer.status}", remedy)
+                    yield Check(AREA, "metrics", "failed", f"{url}/metrics answers {answer.status}", remedy)
     except (aiohttp.ClientError, TimeoutError) as error:
         what = printable(f"{url} does not answer: {error or type(error).__name__}", SHOWN)
-        yield Finding(AREA, "daemon", "failed", what, remedy)
+        yield Check(AREA, "daemon", "failed", what, remedy)

@@ -13,7 +13,7 @@ from muster.api.names import GROUP, PLURAL
 from muster.api.values.printable import printable
 from muster.cli.doctor.daemon import AREA as MUSTERD
 from muster.cli.doctor.daemon import Release
-from muster.cli.doctor.server import AREA, SHOWN, Asker, Finding, State
+from muster.cli.doctor.server import AREA, SHOWN, Asker, Check, State
 from muster.kinds.registry import WATCHED_KINDS
 from muster.kube.resources import read
 from muster.kube.unstructured import Json, mapping, text
@@ -44,7 +44,7 @@ NEEDS = (
 )
 
 
-async def rights(asker: Asker, namespace: str) -> AsyncGenerator[Finding, None]:
+async def rights(asker: Asker, namespace: str) -> AsyncGenerator[Check, None]:
     """Check what the caller may do in ``namespace``, by the commands that need it."""
     who = await _who(asker)
     answers = await asyncio.gather(*(asker.denied(need.verbs, need.group, need.resource, namespace) for need in NEEDS))
@@ -52,7 +52,7 @@ async def rights(asker: Asker, namespace: str) -> AsyncGenerator[Finding, None]:
     lost = {command for need, denied in zip(NEEDS, answers, strict=True) if denied for command in need.commands}
     works = dict.fromkeys(command for need in NEEDS for command in need.commands if command not in lost)
     if works:
-        yield Finding(AREA, "rights", "ok", f"{place}: {', '.join(works)}")
+        yield Check(AREA, "rights", "ok", f"{place}: {', '.join(works)}")
     for role in ("view", "edit"):
         missing = [
             (need, denied)
@@ -68,7 +68,7 @@ async def rights(asker: Asker, namespace: str) -> AsyncGenerator[Finding, None]:
             "--user=YOU (deploy/readers.yaml and the chart add experiments to these roles)"
         )
         state: State = "failed" if any(need.essential for need, _ in missing) else "warning"
-        yield Finding(AREA, "rights", state, f"{place} you may not {what} (needed for: {without})", remedy)
+        yield Check(AREA, "rights", state, f"{place} you may not {what} (needed for: {without})", remedy)
 
 
 async def _who(asker: Asker) -> str:
@@ -89,16 +89,16 @@ ENDING: Final = ("patch", "delete")
 FLAG: Final = "--watch-kinds"
 
 
-async def watched(asker: Asker, release: Release, namespace: str) -> AsyncGenerator[Finding, None]:
+async def watched(asker: Asker, release: Release, namespace: str) -> AsyncGenerator[Check, None]:
     """Check the rights on each watched kind: of musterd, as far as the caller may ask for them, and of the caller."""
     if release.pods is None:
-        yield Finding(MUSTERD, CHECK, "ok", f"you may not see the flags of musterd, so {FLAG} is not known")
+        yield Check(MUSTERD, CHECK, "ok", f"you may not see the flags of musterd, so {FLAG} is not known")
         return
     asked = release.argument(FLAG, "").split(",")
     kinds = [kind for kind in WATCHED_KINDS if kind in asked or "all" in asked]
     made = {each.subject.words for kind in kinds if (each := WATCHED_KINDS[kind].made) is not None} - {*kinds}
     if not kinds:
-        yield Finding(MUSTERD, CHECK, "ok", f"not asked for: musterd has no {FLAG}")
+        yield Check(MUSTERD, CHECK, "ok", f"not asked for: musterd has no {FLAG}")
         return
     place = f"in namespace {printable(namespace)}"
     account = _account(release)
@@ -106,19 +106,19 @@ async def watched(asker: Asker, release: Release, namespace: str) -> AsyncGenera
         lacking = await _denied(asker, [*kinds, *sorted(made)], namespace, account)
         remedy = "the chart's watch.kinds grants them in a role of its own (docs/watched-runs.md)"
         if lacking:
-            yield Finding(MUSTERD, CHECK, "failed", f"{place} musterd ({account}) may not {lacking}", remedy)
+            yield Check(MUSTERD, CHECK, "failed", f"{place} musterd ({account}) may not {lacking}", remedy)
         else:
             objects = [kind for kind in kinds if not WATCHED_KINDS[kind].virtual]
             unending = await _denied(asker, objects, namespace, account, ENDING) if objects else ""
             more = f"; it may not {unending}, so there {ASKS} ends nothing (the chart's watch.deadlines)"
             what = f"{place} musterd may read {', '.join(kinds)}{more if unending else ''}"
-            yield Finding(MUSTERD, CHECK, "ok", what)
+            yield Check(MUSTERD, CHECK, "ok", what)
     except Forbidden:
         what = f"musterd is to watch over {', '.join(kinds)}; whether it may read them you may not ask"
-        yield Finding(MUSTERD, CHECK, "ok", what)
+        yield Check(MUSTERD, CHECK, "ok", what)
     if denied := await _denied(asker, kinds, namespace):
         remedy = "ask for the right to read them: muster get, list and explain of these kinds need it"
-        yield Finding(MUSTERD, CHECK, "warning", f"{place} you may not {denied}", remedy)
+        yield Check(MUSTERD, CHECK, "warning", f"{place} you may not {denied}", remedy)
 
 
 def _account(release: Release) -> str:

@@ -1,6 +1,6 @@
 """The API server: whether it answers, is on time and has the kind Experiment; and what all checks share.
 
-``Asker`` sends the requests of a check, and ``Finding`` is its result.
+``Asker`` sends the requests of a check, and ``Check`` is its result.
 """
 
 import time
@@ -24,7 +24,7 @@ State = Literal["ok", "warning", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Check:
     """The result of one check. ``next`` is the next step; it is empty if nothing needs to be done."""
 
     area: str
@@ -109,67 +109,67 @@ class Asker:
         return mapping(review.get("status")).get("allowed") is True
 
 
-async def reach(asker: Asker) -> AsyncGenerator[Finding, None]:
+async def reach(asker: Asker) -> AsyncGenerator[Check, None]:
     """Check that the API server answers, and how far the clocks are apart. Raises ``ApiError`` without an answer."""
     before = time.time()
     answer = await asker.answer("GET", "/version")
     after = time.time()
     version = text(read(answer, Json, "GET /version"), "gitVersion")
-    yield Finding(AREA, "API server", "ok", f"Kubernetes {version}, answered in {(after - before) * 1000:.0f} ms")
+    yield Check(AREA, "API server", "ok", f"Kubernetes {version}, answered in {(after - before) * 1000:.0f} ms")
     yield _clocks(asker, answer.date, before, after)
 
 
-def _clocks(asker: Asker, date: str, before: float, after: float) -> Finding:
+def _clocks(asker: Asker, date: str, before: float, after: float) -> Check:
     check = "clocks"
     try:
         server = parsedate_to_datetime(date).timestamp() + 0.5  # the header has whole seconds
     except ValueError:
-        return Finding(AREA, check, "warning", "the API server sends no Date, so its clock cannot be compared")
+        return Check(AREA, check, "warning", "the API server sends no Date, so its clock cannot be compared")
     asker.skew = (before + after) / 2 - server
     apart = abs(asker.skew)
     which = "ahead of" if asker.skew > 0 else "behind"
     if apart <= SKEW:
-        return Finding(AREA, check, "ok", f"this machine and the API server agree within {max(1.0, apart):.0f} s")
+        return Check(AREA, check, "ok", f"this machine and the API server agree within {max(1.0, apart):.0f} s")
     what = f"this machine is {age(apart)} {which} the API server"
     remedy = "set both clocks by NTP: ages, --older-than and tokens depend on them"
-    return Finding(AREA, check, "warning" if apart <= LARGE_SKEW else "failed", what, remedy)
+    return Check(AREA, check, "warning" if apart <= LARGE_SKEW else "failed", what, remedy)
 
 
-async def definition(asker: Asker) -> AsyncGenerator[Finding, None]:
+async def definition(asker: Asker) -> AsyncGenerator[Check, None]:
     """Check that the CustomResourceDefinition exists, is served, and is that of this version."""
     yield await _definition(asker)
 
 
-async def _definition(asker: Asker) -> Finding:
+async def _definition(asker: Asker) -> Check:
     check = "CRD"
     name = f"{PLURAL}.{GROUP}"
     try:
         found = await asker.get(custom("apiextensions.k8s.io/v1", None, "customresourcedefinitions", name))
     except NotFound:
-        return Finding(AREA, check, "failed", f"{name} is not installed", APPLY_CRD)
+        return Check(AREA, check, "failed", f"{name} is not installed", APPLY_CRD)
     except Forbidden:
         return await _served(asker)
     conditions = items(mapping(found.get("status")).get("conditions"))
     if not any(c.get("type") == "Established" and c.get("status") == "True" for c in conditions):
         why = next((text(c, "message") for c in conditions if c.get("status") == "False"), "")
-        return Finding(AREA, check, "failed", printable(f"{name} is not established: {why}", SHOWN), APPLY_CRD)
+        return Check(AREA, check, "failed", printable(f"{name} is not established: {why}", SHOWN), APPLY_CRD)
     served = [v for v in items(mapping(found.get("spec")).get("versions")) if v.get("served")]
     mine = next((v for v in served if v.get("name") == VERSION), None)
     if mine is None:
         names = ", ".join(printable(text(v, "name")) for v in served) or "none"
-        return Finding(AREA, check, "failed", f"{VERSION} is not served, but {names}", APPLY_CRD)
+        return Check(AREA, check, "failed", f"{VERSION} is not served, but {names}", APPLY_CRD)
     wanted = custom_resource_definition()["spec"]["versions"][0]
     if mine.get("schema") != wanted["schema"]:
         what = f"{VERSION} is served; its schema is that of another version of Muster"
-        return Finding(AREA, check, "warning", what, f"update it to that of the newest musterd: {APPLY_CRD}")
-    return Finding(AREA, check, "ok", f"{VERSION} is served, with the schema of this version of Muster")
+        return Check(AREA, check, "warning", what, f"update it to that of the newest musterd: {APPLY_CRD}")
+    return Check(AREA, check, "ok", f"{VERSION} is served, with the schema of this version of Muster")
 
 
-async def _served(asker: Asker) -> Finding:
+async def _served(asker: Asker) -> Check:
     """Return the finding if the right to read the definition is missing: whether the kind is served."""
     found = await asker.served(API_VERSION)
     if found is None:
-        return Finding(AREA, "CRD", "failed", f"{API_VERSION} is not served", APPLY_CRD)
+        return Check(AREA, "CRD", "failed", f"{API_VERSION} is not served", APPLY_CRD)
     if PLURAL not in found:
-        return Finding(AREA, "CRD", "failed", f"{PLURAL} are not served in {API_VERSION}", APPLY_CRD)
-    return Finding(AREA, "CRD", "ok", f"{VERSION} is served (you may not read the definition itself)")
+        return Check(AREA, "CRD", "failed", f"{PLURAL} are not served in {API_VERSION}", APPLY_CRD)
+    return Check(AREA, "CRD", "ok", f"{VERSION} is served (you may not read the definition itself)")

@@ -38,7 +38,7 @@ LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProcessAnswer:
     """One section: the tool, the process, what was printed, and the exit code."""
 
     source: str
@@ -47,7 +47,7 @@ class Answer:
     code: int
 
 
-def read_answers(text: str, nonce: str) -> Iterator[Answer]:
+def read_answers(text: str, nonce: str) -> Iterator[ProcessAnswer]:
     """Yield the sections of the script's output that have begun; one that was cut off has the code 1."""
     head: tuple[str, int] | None = None
     lines: list[str] = []
@@ -56,15 +56,15 @@ def read_answers(text: str, nonce: str) -> Iterator[Answer]:
         if words[0] != nonce or len(words) != 3 or not words[2].isdecimal():
             lines.append(line)
         elif words[1] == "end" and head:
-            yield Answer(*head, "\n".join(lines), int(words[2]))
+            yield ProcessAnswer(*head, "\n".join(lines), int(words[2]))
             head = None
         elif words[1] in ("spy", "stacks"):
             head, lines = (words[1], int(words[2])), []
     if head:
-        yield Answer(*head, "\n".join(lines), 1)
+        yield ProcessAnswer(*head, "\n".join(lines), 1)
 
 
-def read_stacks(chosen: Sequence[Process], answers: Sequence[Answer]) -> tuple[tuple[ProcessStacks, ...], str]:
+def read_stacks(chosen: Sequence[Process], answers: Sequence[ProcessAnswer]) -> tuple[tuple[ProcessStacks, ...], str]:
     """Return the stacks of the chosen processes, and what py-spy complained of where it read none."""
     processes = {each.pid: each for each in chosen}
     found: dict[int, ProcessStacks] = {}

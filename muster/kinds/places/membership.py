@@ -20,7 +20,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muster.kinds.declaration import Claim
-from muster.kinds.places.waiting import Waiting
+from muster.kinds.places.waiting import PodQueue
 from muster.state.view.view import View
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
@@ -136,7 +136,7 @@ class WatchedMembership:
     """Always empty: Muster makes no Service for a watched run."""
     _plan: Plan | None = None
     _claims: Mapping[str, Claim] = field(default_factory=dict)
-    _waiting: Waiting = field(default_factory=Waiting)
+    _waiting: PodQueue = field(default_factory=PodQueue)
     """Those of ``others`` that are at work, and take the next place that becomes free."""
     _rivals: dict[Seat, dict[str, Pod]] = field(default_factory=dict)
     """By place, then uid: all pods of the places that have more than one."""

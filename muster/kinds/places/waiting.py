@@ -8,7 +8,7 @@ from muster.state.vocabulary.pod import Pod
 Where = tuple[int, int]
 
 
-class Waiting:
+class PodQueue:
     """The pods by where they wait, in the order in which they came."""
 
     def __init__(self) -> None:

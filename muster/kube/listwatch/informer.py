@@ -18,7 +18,7 @@ from typing import Any, Literal, NoReturn
 from muster.api.errors import ApiError, Expired, Throttled
 from muster.kube.cancellation import cancelling
 from muster.kube.listwatch.decoder import Unstructured, unstructured
-from muster.kube.listwatch.reflector import Reflector, ReflectorSettings, Report
+from muster.kube.listwatch.reflector import LogFunction, Reflector, ReflectorSettings
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
 
@@ -51,7 +51,7 @@ class Informer:
         params: Mapping[str, str] | None = None,
         *,
         changed: Changed,
-        report: Report,
+        report: LogFunction,
         failed: Callable[[ApiError, float], None] = lambda _error, _seconds: None,
         settings: ReflectorSettings | None = None,
         clock: Callable[[], float] = time.monotonic,

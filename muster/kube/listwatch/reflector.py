@@ -48,7 +48,7 @@ LONGEST_WAIT = 300.0
 """Most seconds of a Retry-After that a reflector obeys."""
 
 
-class Report(Protocol):
+class LogFunction(Protocol):
     """A function that logs a message; a structured logger's method fits."""
 
     def __call__(self, message: str, **fields: Any) -> object:
@@ -100,7 +100,7 @@ class Reflector(Generic[T]):
         clock: Callable[[], float],
         random: Random,
         sleep: Callable[[float], Awaitable[object]],
-        report: Report,
+        report: LogFunction,
         failed: Callable[[ApiError, float], None] = lambda _error, _seconds: None,
         settings: ReflectorSettings | None = None,
     ) -> None:

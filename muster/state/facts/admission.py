@@ -24,7 +24,7 @@ DEACTIVATED = "Deactivated"
 follow. Kueue never makes it active again by itself."""
 
 
-class Waiting(NamedTuple):
+class QueueWait(NamedTuple):
     """The reason why an experiment is queued."""
 
     message: str
@@ -59,17 +59,17 @@ def admits(context: Context) -> bool:
     return admitted(context.plan, context.view)
 
 
-def waiting(context: Context) -> Waiting:
+def waiting(context: Context) -> QueueWait:
     """Return the reason why the experiment is queued, in Kueue's words."""
     if context.view.queue_problem:
-        return Waiting(context.view.queue_problem, UNAVAILABLE)
+        return QueueWait(context.view.queue_problem, UNAVAILABLE)
     workload = workload_of(context.plan, context.view)
     if workload is None or workload.deleting or workload.has(FINISHED):
-        return Waiting("queued: its Workload is about to be made")
+        return QueueWait("queued: its Workload is about to be made")
     return _as_kueue_says(context, workload)
 
 
-def held(context: Context) -> Waiting | None:
+def held(context: Context) -> QueueWait | None:
     """Return, in Kueue's words, why Kueue has suspended an object; None for an object without a queue.
 
     Kueue resumes such an object when it admits its Workload, also if a person has suspended it.
@@ -79,19 +79,19 @@ def held(context: Context) -> Waiting | None:
         return None
     which = f"its queue label names {label}" if workload is None or label else f"its Workload is in {workload.queue}"
     if context.view.queue_problem or (workload is not None and (workload.deleting or workload.has(FINISHED))):
-        return Waiting(f"suspended, and {which}: Kueue decides when it continues")
+        return QueueWait(f"suspended, and {which}: Kueue decides when it continues")
     if workload is not None:
         return _as_kueue_says(context, workload)
     due = context.record.phase_at + SILENCE
     message = f"suspended, and {which}: Kueue has made no Workload for it yet"
     if context.now < due:
-        return Waiting(message, look_again=due)
+        return QueueWait(message, look_again=due)
     kind = context.plan.subject.kind
     look = f"see whether Kueue's controller runs, and manages {kind}s in this namespace"
-    return Waiting(f"{message}, for more than {SILENCE:g} s; {look}", SILENT)
+    return QueueWait(f"{message}, for more than {SILENCE:g} s; {look}", SILENT)
 
 
-def _as_kueue_says(context: Context, workload: Workload) -> Waiting:
+def _as_kueue_says(context: Context, workload: Workload) -> QueueWait:
     """Return the reason why a Workload is not admitted.
 
     While nothing changes, Kueue writes nothing, and neither does a dead Kueue. So a message that is older than
@@ -100,14 +100,14 @@ def _as_kueue_says(context: Context, workload: Workload) -> Waiting:
     where = f"queued in {workload.queue}"
     reserved = workload.condition(QUOTA_RESERVED)
     if (eviction := workload.eviction) and workload.reserved:
-        return Waiting(f"evicted from {workload.queue} ({eviction.reason}): {quoted(eviction.message)}")
+        return QueueWait(f"evicted from {workload.queue} ({eviction.reason}): {quoted(eviction.message)}")
     if workload.admitted:
-        return Waiting(f"admitted by {workload.queue}")
+        return QueueWait(f"admitted by {workload.queue}")
     if reserved is None:
         return _silent(context, workload)
     if reserved.true:
         checks = workload.condition(ADMITTED)
-        return Waiting(f"{where}: quota is reserved ({quoted(checks.message) if checks else 'admission follows'})")
+        return QueueWait(f"{where}: quota is reserved ({quoted(checks.message) if checks else 'admission follows'})")
     message = f"{where}: {quoted(reserved.message)}"
     older_at = workload.kueue_wrote + SILENCE if workload.kueue_wrote else None
     if older_at is not None and context.now >= older_at:
@@ -117,8 +117,8 @@ def _as_kueue_says(context: Context, workload: Workload) -> Waiting:
     if requeued is not None and not requeued.true:
         message = f"{message}; not in the queue again yet ({requeued.reason})"
     if reserved.reason in HOPELESS or reserved.reason.startswith(DEACTIVATED):
-        return Waiting(message, reserved.reason)
-    return Waiting(message, look_again=older_at)
+        return QueueWait(message, reserved.reason)
+    return QueueWait(message, look_again=older_at)
 
 
 def placement(context: Context) -> tuple[PodSetPlacement, ...]:
@@ -127,13 +127,13 @@ def placement(context: Context) -> tuple[PodSetPlacement, ...]:
     return known.groups if known is not None and known.epoch == context.record.epoch else ()
 
 
-def _silent(context: Context, workload: Workload) -> Waiting:
+def _silent(context: Context, workload: Workload) -> QueueWait:
     """Return the wait of a Workload without conditions: Kueue writes them within milliseconds of seeing it."""
     due = max(workload.created, context.record.phase_at) + SILENCE
     message = f"queued in {workload.queue}: Kueue has not taken up its Workload {workload.name} yet"
     if context.now < due:
-        return Waiting(message, look_again=due)
-    return Waiting(f"{message}, for more than {SILENCE:g} s; see whether Kueue's controller runs", SILENT)
+        return QueueWait(message, look_again=due)
+    return QueueWait(f"{message}, for more than {SILENCE:g} s; see whether Kueue's controller runs", SILENT)
 
 
 def quoted(message: str) -> str:

@@ -23,7 +23,7 @@ class Labels(msgspec.Struct, gc=False):
     attempt: str | None = msgspec.field(name=LABEL_ATTEMPT, default=None)
 
 
-class Owner(metadata.Owner, gc=False):
+class Owner(metadata.ObjectOwner, gc=False):
     """metav1.OwnerReference with the owner's kind."""
 
     apiVersion: str | None = None

@@ -27,9 +27,9 @@ from muster.state.view.turns import Turns, batches
 from muster.watchers.probes.bounded.connection import (
     MOST_PARTS,
     Address,
-    Connection,
     Excess,
     Guard,
+    ProbeConnection,
     Unreached,
     in_turns,
     loop_time,
@@ -93,14 +93,14 @@ class Comm(msgspec.Struct):
     ranks: list[Rank]
 
 
-class Answer(msgspec.Struct):
+class RasDump(msgspec.Struct):
     """The whole answer."""
 
     communicators_count: _Count
     communicators: Annotated[list[Comm], msgspec.Meta(max_length=MAX_COMMUNICATORS)]
 
 
-_decoder = msgspec.json.Decoder(Answer)
+_decoder = msgspec.json.Decoder(RasDump)
 
 
 def decoded_in_turns(data: bytes | bytearray) -> Turns[RasAnswer]:
@@ -175,10 +175,10 @@ class NoRas(Exception):
 
 async def ask(address: Address, guard: Guard, deadline: float = DEADLINE) -> RasAnswer:
     """Ask once, for at most that many seconds. Raises ``NoRas`` and nothing else, whatever answers."""
-    connection: Connection | None = None
+    connection: ProbeConnection | None = None
     try:
         async with asyncio.timeout(deadline):
-            connection = await Connection.open(address, guard)
+            connection = await ProbeConnection.open(address, guard)
             return await _answer(connection)
     except TimeoutError:
         raise NoRas(f"no answer within {deadline:g} s") from None
@@ -193,7 +193,7 @@ async def ask(address: Address, guard: Guard, deadline: float = DEADLINE) -> Ras
             connection.abort()
 
 
-async def _answer(connection: Connection) -> RasAnswer:
+async def _answer(connection: ProbeConnection) -> RasAnswer:
     if (reply := await _reply(connection, HELLO)) != PROTOCOL:
         raise NoRas(f"it answers {printable(reply, 80)!r}, not {PROTOCOL.decode()!r}")
     if (reply := await _reply(connection, LIMIT)) != b"OK":
@@ -208,7 +208,7 @@ async def _answer(connection: Connection) -> RasAnswer:
     return await in_turns(decoded_in_turns(data))
 
 
-async def _reply(connection: Connection, command: bytes) -> bytes:
+async def _reply(connection: ProbeConnection, command: bytes) -> bytes:
     """Return the line that answers a command."""
     connection.grant(_LINE, 1, "lines")
     connection.write(command)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.client.stacks.processes import Listing, Process, read_listing, workers
-from muster.client.stacks.reading import Answer, read_answers, read_stacks, why_none
+from muster.client.stacks.reading import ProcessAnswer, read_answers, read_stacks, why_none
 
 N = "muster-ab12"
 
@@ -131,18 +131,18 @@ def test_a_stack_with_another_mark_ends_no_section() -> None:
 
 
 def test_where_py_spy_fails_the_answer_to_the_signal_is_taken() -> None:
-    answers = (Answer("spy", 7, "Error: Permission denied\n", 1), Answer("stacks", 7, STACK, 0))
+    answers = (ProcessAnswer("spy", 7, "Error: Permission denied\n", 1), ProcessAnswer("stacks", 7, STACK, 0))
     (found,), said = read_stacks((ASSISTED,), answers)
     assert (found.source, found.threads[0].frames[0].line, said) == ("faulthandler", 88, "Permission denied")
 
 
 def test_py_spy_comes_first() -> None:
-    (found,), said = read_stacks((ASSISTED,), (Answer("spy", 7, SPIED, 0),))
+    (found,), said = read_stacks((ASSISTED,), (ProcessAnswer("spy", 7, SPIED, 0),))
     assert (found.source, found.threads[0].frames[0].function, said) == ("py-spy", "f", "")
 
 
 def test_a_process_that_was_not_asked_gives_no_stack() -> None:
-    assert read_stacks((ASSISTED,), (Answer("stacks", 8, STACK, 0),)) == ((), "")
+    assert read_stacks((ASSISTED,), (ProcessAnswer("stacks", 8, STACK, 0),)) == ((), "")
 
 
 PLAIN = Process(7, 1, PYTHON, "python3 train.py")

@@ -7,7 +7,7 @@ import pytest
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.view.turns import finished
 from muster.watchers.probes.jax.rpc import Generation, Malformed, bytes_field, fixed64_field, integer_field
-from muster.watchers.probes.jax.task_list import MAX_ERRORS, MAX_TASKS, Reading, RollReader, most_tasks, summary
+from muster.watchers.probes.jax.task_list import MAX_ERRORS, MAX_TASKS, RollReader, TaskReading, most_tasks, summary
 
 M, A, C, F, L = RankState.MISSING, RankState.ARRIVED, RankState.CONNECTED, RankState.FAILED, RankState.LEFT
 DISCONNECTED, CONNECTED, ERROR = 2, 3, 4
@@ -22,7 +22,7 @@ def listed(*tasks: bytes, version: int = 1) -> bytes:
     return b"".join(tasks) + integer_field(2, version)
 
 
-def reading_of(reader: RollReader, body: bytes, generation: Generation) -> Reading:
+def reading_of(reader: RollReader, body: bytes, generation: Generation) -> TaskReading:
     return finished(reader.read_in_turns(body, generation))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from muster.daemon.prober_pool import ReportsChanges
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.watchers.probes.bounded.connection import Connection
+from muster.watchers.probes.bounded.connection import ProbeConnection
 from muster.watchers.probes.torch import probe as module
 from muster.watchers.probes.torch.probe import RANK_KEYS, TorchProbe
 from muster.watchers.probes.torch.store import Dialect
@@ -156,7 +156,7 @@ async def test_a_port_that_accepts_nothing_is_not_silent(monkeypatch: pytest.Mon
     async def unreached(*_: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(Connection, "open", unreached)
+    monkeypatch.setattr(ProbeConnection, "open", unreached)
     probe = TorchProbe("127.0.0.1:1", clock=lambda: 1000.0, expected=3, deadline=0.05)
     answer = await probe.snapshot()
     await probe.close()

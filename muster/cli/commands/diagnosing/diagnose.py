@@ -1,7 +1,7 @@
 """``muster diagnose``: the roll call of one run, from what can be read now or from what musterd knows, without a write.
 
-``Diagnosis`` watches a run of another controller, without a musterd. The record of a run of Muster's is in its status;
-with ``--page`` the page of a musterd has the record of any run.
+``RunDiagnosis`` watches a run of another controller, without a musterd. The record of a run of Muster's is in its
+status; with ``--page`` the page of a musterd has the record of any run.
 """
 
 import logging
@@ -163,7 +163,7 @@ def diagnose(
         unknown: dict[str, str] = {}
         if selector:
             kind = stated(chosen_pods(selector), operator or "", coordinator or 0, ranks or 0)
-            return await Diagnosis(client, kind, "", output, unknown).play(span, watch=watch, stacks=stacks)
+            return await RunDiagnosis(client, kind, "", output, unknown).play(span, watch=watch, stacks=stacks)
         named = watched_kind(name)
         token = read_token(token_file)
         if page and (roll := await roll_of_page(page, token, name, client.namespace, unknown)) is not None:
@@ -171,7 +171,7 @@ def diagnose(
         if named is not None:
             with suppress(RunByMuster):
                 kind = stated(named, operator or "", coordinator or 0, ranks or 0)
-                diagnosis = Diagnosis(client, kind, name, output, unknown)
+                diagnosis = RunDiagnosis(client, kind, name, output, unknown)
                 return await diagnosis.play(span, watch=watch, stacks=stacks)
         if operator or coordinator or ranks:
             raise click.UsageError(f"Muster runs {name}: leave out --operator, --coordinator and --ranks")
@@ -192,7 +192,7 @@ def watched_kind(name: str) -> WatchedKind | None:
     return next((each for each in WATCHED_KINDS.values() if each.subject == subject), None)
 
 
-class Diagnosis:
+class RunDiagnosis:
     """The diagnosis of one run. ``name`` is empty where a selector chooses its pods.
 
     ``unknown`` is what is not known before it begins.

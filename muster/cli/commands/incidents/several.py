@@ -18,7 +18,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from muster.api.values.printable import printable
-from muster.cli.commands.contexts import MOST, Answer, answer, choices, conclude, contexts_option, named
+from muster.cli.commands.contexts import MOST, ClusterAnswer, answer, choices, conclude, contexts_option, named
 from muster.cli.options import ClusterChoice, all_of, read_token, token_option
 from muster.cli.terminal.table import Table
 from muster.rollcall.document import IncidentListing, IncidentReport, NodeListing, NodeReport
@@ -46,7 +46,7 @@ class Answers(Generic[L]):
     """The answers of all, and the heading of their places: ``SHARD``, ``CONTEXT``, or empty where one is asked."""
 
     places: str
-    all: Sequence[Answer[L]]
+    all: Sequence[ClusterAnswer[L]]
 
     def listings(self) -> Iterator[tuple[str, L]]:
         """Yield each place that answered, with what it has."""
@@ -132,7 +132,7 @@ async def asked(
         return Answers(CONTEXT, await asyncio.gather(*of_each))
     token = read_token(token_file)
     if len(pages) < 2:
-        return Answers("", [Answer("", await ask(chosen, "".join(pages), token))])
+        return Answers("", [ClusterAnswer("", await ask(chosen, "".join(pages), token))])
     hosts = (urlsplit(each).netloc.rpartition("@")[2] or each for each in pages)
     found = await asyncio.gather(
         *(answer(host, ask(chosen, each, token), PATIENCE) for host, each in zip(hosts, pages, strict=True))
@@ -140,9 +140,9 @@ async def asked(
     return Answers(SHARD, [_by_shard(each) for each in found])
 
 
-def _by_shard(one: Answer[L]) -> Answer[L]:
+def _by_shard(one: ClusterAnswer[L]) -> ClusterAnswer[L]:
     shard = one.found.shard if one.found is not None else ""
-    return Answer(printable(shard), one.found) if shard else one
+    return ClusterAnswer(printable(shard), one.found) if shard else one
 
 
 def incidents_of(answers: Answers[IncidentListing]) -> list[Placed[IncidentReport]]:

@@ -18,7 +18,7 @@ from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.cli.commands.contexts import (
     PATIENCE,
-    Answer,
+    ClusterAnswer,
     Listed,
     Wanted,
     answer,
@@ -185,10 +185,10 @@ class Screen:
         self._kind = kind
         self.seen: dict[str, Snapshot] = {}
         """Experiments of a watch, by uid."""
-        self.answers: dict[str, Answer[Listed]] = {}
+        self.answers: dict[str, ClusterAnswer[Listed]] = {}
         """Answers of several clusters, by context; beside a watch that of its cluster, with runs that are Stuck."""
 
-    def take(self, name: str, came: Answer[Listed]) -> None:
+    def take(self, name: str, came: ClusterAnswer[Listed]) -> None:
         """Keep an answer. The last one of a cluster stays while it is silent."""
         if came.problem and (before := self.answers.get(name)) and before.found:
             came = replace(before, problem=f"{came.problem}; its last answer is shown")
@@ -263,7 +263,7 @@ async def _read_anew(chosen: ClusterChoice, wanted: Wanted, screen: Screen) -> N
     """Keep the objects of another kind up to date. A run's state follows from object and pods: no watch has both."""
     async with chosen.client() as client:
         while True:
-            screen.answers[""] = Answer("", await listed(client, wanted))
+            screen.answers[""] = ClusterAnswer("", await listed(client, wanted))
             await asyncio.sleep(READ_ANEW)
 
 

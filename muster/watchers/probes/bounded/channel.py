@@ -19,7 +19,7 @@ import h2.exceptions
 import h2.settings
 
 from muster.kube.cancellation import cancel_and_wait
-from muster.watchers.probes.bounded.connection import Address, Connection, Excess, Guard, Unreached, metered
+from muster.watchers.probes.bounded.connection import Address, Excess, Guard, ProbeConnection, Unreached, metered
 from muster.watchers.probes.bounded.grpc import PREFIX, NoAnswer, Status, framed, message_of, request_headers
 
 HEADERS = 64 * 1024
@@ -42,7 +42,7 @@ _OF_RESET: dict[int | None, Status] = {
 
 
 @dataclass(slots=True)
-class Answer:
+class CallAnswer:
     """The received parts of an answer: headers and trailers together, and the body."""
 
     whole: asyncio.Future[None]
@@ -84,18 +84,18 @@ class _Http2(h2.connection.H2Connection):
 class Link:
     """One connection, whose answers have at most ``most`` bytes."""
 
-    def __init__(self, connection: Connection, most: int) -> None:
+    def __init__(self, connection: ProbeConnection, most: int) -> None:
         self._connection, self._most = connection, most
         self._h2 = _Http2()
-        self._answers: dict[int, Answer] = {}
+        self._answers: dict[int, CallAnswer] = {}
         self._reading: asyncio.Task[None] | None = None
         self.open = True
         """True if another call may begin."""
 
     @classmethod
     async def to(cls, address: Address, guard: Guard, most: int) -> "Link":
-        """Connect, and wait for the server's settings. Raises `NoAnswer`, and what a ``Connection`` raises."""
-        link = cls(await Connection.open(address, guard), most)
+        """Connect, and wait for the server's settings. Raises `NoAnswer`, and what a ``ProbeConnection`` raises."""
+        link = cls(await ProbeConnection.open(address, guard), most)
         try:
             await link._greet()
         except BaseException:
@@ -104,7 +104,7 @@ class Link:
         link._reading = asyncio.create_task(link._read(), name=f"read HTTP/2 of {address}")
         return link
 
-    async def post(self, headers: list[tuple[bytes, bytes]], body: bytes) -> Answer:
+    async def post(self, headers: list[tuple[bytes, bytes]], body: bytes) -> CallAnswer:
         """Send a request and return its answer. Raises `NoAnswer`, ``Excess``."""
         if not self.open:
             raise NoAnswer(Status.UNAVAILABLE, "the connection was closed")
@@ -117,7 +117,7 @@ class Link:
             raise NoAnswer(Status.UNAVAILABLE, f"no further call is allowed: {error}") from None
         frames = FRAMES + self._most // FRAME
         self._connection.grant(CALLS * (self._most + HEADERS), CALLS * frames, "HTTP/2 frames")
-        answer = self._answers[stream] = Answer(asyncio.get_running_loop().create_future())
+        answer = self._answers[stream] = CallAnswer(asyncio.get_running_loop().create_future())
         self._send()
         try:
             await answer.whole

@@ -211,7 +211,7 @@ class Guard:
         return Excess(self._why)
 
 
-class Connection:
+class ProbeConnection:
     """A TCP connection to a pod. Each read raises ``Excess`` once its peer has used up its grant.
 
     Reads raise OSError and ``asyncio.IncompleteReadError`` if the connection ends, as asyncio's streams do.
@@ -223,7 +223,7 @@ class Connection:
         self._named = ("", "")
 
     @classmethod
-    async def open(cls, address: Address, guard: Guard) -> "Connection":
+    async def open(cls, address: Address, guard: Guard) -> "ProbeConnection":
         """Connect. Raises ``Unreached``, and ``Excess`` during a pause of the peer."""
         guard.check()
         try:

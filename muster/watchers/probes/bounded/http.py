@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState
-from muster.watchers.probes.bounded.connection import Address, Connection, Excess, Guard, Unreached, metered
+from muster.watchers.probes.bounded.connection import Address, Excess, Guard, ProbeConnection, Unreached, metered
 
 MOST_INTERIM = 16
 """Most interim answers before the answer; servers send one at most."""
@@ -86,10 +86,10 @@ class Asker:
 
     async def _get(self, port: int, path: str, host: str, most: int) -> Reply:
         address = Address(host, port)
-        connection: Connection | None = None
+        connection: ProbeConnection | None = None
         try:
             async with asyncio.timeout(self._deadline):
-                connection = await Connection.open(address, self._guards.setdefault(host, Guard()))
+                connection = await ProbeConnection.open(address, self._guards.setdefault(host, Guard()))
                 head = f"GET {quote(path, safe=_PATH)} HTTP/1.1\r\nHost: {address}\r\n{self._headers}\r\n"
                 connection.write(head.encode("latin-1", errors="replace"))
                 return await _answer(connection, port, most)
@@ -116,14 +116,14 @@ class Asker:
         try:
             async with asyncio.timeout(self._deadline):
                 guard = self._guards.setdefault(self._host, Guard())
-                connection = await Connection.open(Address(self._host, port), guard)
+                connection = await ProbeConnection.open(Address(self._host, port), guard)
         except (TimeoutError, Unreached, Excess, OSError):
             return False
         connection.abort()
         return True
 
 
-async def _answer(connection: Connection, port: int, most: int) -> Reply:
+async def _answer(connection: ProbeConnection, port: int, most: int) -> Reply:
     connection.grant(MOST_HEAD, MOST_LINES, "lines of headers")
     for _ in range(MOST_INTERIM + 1):
         status, headers = await _head(connection)
@@ -141,7 +141,7 @@ async def _answer(connection: Connection, port: int, most: int) -> Reply:
     return Reply(status, body)
 
 
-async def _body(connection: Connection, headers: dict[bytes, bytes], most: int) -> bytearray | None:
+async def _body(connection: ProbeConnection, headers: dict[bytes, bytes], most: int) -> bytearray | None:
     """Return the body; None if it is longer than ``most``."""
     connection.grant(2 * most + MOST_HEAD, MOST_PARTS + most // PART, "parts of a body")
     if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
@@ -156,7 +156,7 @@ async def _body(connection: Connection, headers: dict[bytes, bytes], most: int) 
     return await _first(connection, int(length))
 
 
-async def _chunks(connection: Connection, most: int) -> bytearray | None:
+async def _chunks(connection: ProbeConnection, most: int) -> bytearray | None:
     body = bytearray()
     while True:
         line = await connection.line()
@@ -172,7 +172,7 @@ async def _chunks(connection: Connection, most: int) -> bytearray | None:
         await connection.line()
 
 
-async def _first(connection: Connection, length: int) -> bytearray:
+async def _first(connection: ProbeConnection, length: int) -> bytearray:
     """Read ``length`` bytes, in pieces: a long body is in memory once."""
     body = bytearray()
     while len(body) < length:
@@ -184,7 +184,7 @@ async def _first(connection: Connection, length: int) -> bytearray:
     return body
 
 
-async def _rest(connection: Connection, most: int) -> bytearray | None:
+async def _rest(connection: ProbeConnection, most: int) -> bytearray | None:
     body = bytearray()
     while data := await connection.some():
         body += data
@@ -193,7 +193,7 @@ async def _rest(connection: Connection, most: int) -> bytearray | None:
     return body
 
 
-async def _head(connection: Connection) -> tuple[int, dict[bytes, bytes]]:
+async def _head(connection: ProbeConnection) -> tuple[int, dict[bytes, bytes]]:
     """Return status and headers of an answer, by their names in lower case; 0 if the connection ends before."""
     first = await connection.line()
     if not first:

@@ -14,7 +14,7 @@ import ssl
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState
-from muster.watchers.probes.bounded.connection import BUFFER, Address, Connection, Guard, PortState, Unreached
+from muster.watchers.probes.bounded.connection import BUFFER, Address, Guard, PortState, ProbeConnection, Unreached
 
 _EMPTY_SETTINGS = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _EMPTY_SETTINGS
@@ -64,10 +64,10 @@ async def connect(address: Address, deadline: float) -> PortState:
 
 async def _exchange(address: Address, hello: bytes, deadline: float) -> tuple[PortState | None, bytes]:
     """Connect and send `hello`; return the first bytes of the answer (none if it was closed), or the failure."""
-    connection: Connection | None = None
+    connection: ProbeConnection | None = None
     try:
         async with asyncio.timeout(deadline):
-            connection = await Connection.open(address, Guard())
+            connection = await ProbeConnection.open(address, Guard())
             connection.write(hello)
             return None, await _first_bytes(connection) if hello else b""
     except TimeoutError:
@@ -84,7 +84,7 @@ async def _exchange(address: Address, hello: bytes, deadline: float) -> tuple[Po
             connection.abort()
 
 
-async def _first_bytes(connection: Connection) -> bytes:
+async def _first_bytes(connection: ProbeConnection) -> bytes:
     """Return the first bytes of the answer: enough for a frame header, unless the stream ends before."""
     connection.grant(_FRAME_HEADER * BUFFER, _FRAME_HEADER, "parts of a frame's header")
     first = b""

@@ -25,8 +25,8 @@ from muster.watchers.probes.jax.port_check import check_port
 from muster.watchers.probes.jax.rpc import Generation, Malformed, Method, Question, Seen, send
 from muster.watchers.probes.jax.task_list import (
     MAX_TEXT,
-    Reading,
     RollReader,
+    TaskReading,
     entries_in_turns,
     most_tasks,
     read_mismatch,
@@ -204,7 +204,7 @@ class JaxProbe:
     async def _read(self, body: bytes, generation: Generation, reader: RollReader, latency: float) -> RollAnswer:
         return self._answer(await reader.take(body, generation), generation, reader, latency)
 
-    def _answer(self, reading: Reading, generation: Generation, reader: RollReader, latency: float) -> RollAnswer:
+    def _answer(self, reading: TaskReading, generation: Generation, reader: RollReader, latency: float) -> RollAnswer:
         self._misses = 0
         answer = RollAnswer(
             at=self._clock(),

@@ -208,7 +208,7 @@ _NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TaskReading:
     """One decoded task list."""
 
     ranks: tuple[RankState, ...]
@@ -231,15 +231,15 @@ class RollReader:
     _connected: dict[int, int] = field(default_factory=dict)
     """The incarnation of each rank that was last seen connected."""
     _reading: Lock = field(default_factory=Lock)
-    _last: tuple[bytes, Reading] | None = None
+    _last: tuple[bytes, TaskReading] | None = None
     """The digest of the last answer, which itself may have megabytes, and its reading."""
 
-    async def take(self, body: bytes, generation: Generation) -> Reading:
+    async def take(self, body: bytes, generation: Generation) -> TaskReading:
         """Read one answer after the other, in the order of their arrival. Raises `Malformed`."""
         async with self._reading:
             return await in_turns(self.read_in_turns(body, generation))
 
-    def read_in_turns(self, body: bytes, generation: Generation) -> Turns[Reading]:
+    def read_in_turns(self, body: bytes, generation: Generation) -> Turns[TaskReading]:
         """Decode one answer. Raises `Malformed`.
 
         The same bytes as last time give the same `Reading` without decoding.
@@ -255,12 +255,12 @@ class RollReader:
         self._last = (digest, reading)
         return reading
 
-    def _decode(self, listed: TaskList, generation: Generation) -> Turns[Reading]:
+    def _decode(self, listed: TaskList, generation: Generation) -> Turns[TaskReading]:
         if generation is Generation.V1_RANK_ZERO:
             # Process 0 registers with its own service at once; before 0.5.3 a registered task has no incarnation.
             task = listed.tasks.get(0, Task())
             state = self._state(0, task._replace(incarnation=1) if task.state == DISCONNECTED else task)
-            return Reading((state,), _errors(listed, (state,)), None, len(listed.tasks) - 1)
+            return TaskReading((state,), _errors(listed, (state,)), None, len(listed.tasks) - 1)
         # A coordinator lists ids 0 to n-1; an id beyond the number of entries is not one of them.
         count = len(listed.tasks)
         absent = Task()
@@ -271,7 +271,7 @@ class RollReader:
         ranks = tuple(states)
         stray = sum(1 for task_id in listed.tasks if task_id >= count)
         yield
-        return Reading(ranks, _errors(listed, ranks), count, stray)
+        return TaskReading(ranks, _errors(listed, ranks), count, stray)
 
     def _state(self, rank: int, task: Task) -> RankState:
         if task.state == CONNECTED:
@@ -304,7 +304,7 @@ def _code(code: int) -> int:
     return code if 0 <= code < 1 << 31 else 2  # 2: UNKNOWN
 
 
-def summary(reading: Reading, asked: int | None) -> str:
+def summary(reading: TaskReading, asked: int | None) -> str:
     """Return the roll in one line. `asked` is the number of processes the experiment has."""
     ranks = reading.ranks
     if reading.expected is None:

@@ -22,7 +22,7 @@ from enum import StrEnum
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState
-from muster.watchers.probes.bounded.connection import Address, Connection, Guard, PortState, Unreached
+from muster.watchers.probes.bounded.connection import Address, Guard, PortState, ProbeConnection, Unreached
 
 _MAGIC = struct.pack("<I", 0x3C85F7CE)
 _VALIDATE, _GETNUMKEYS = b"\x00", b"\x07"
@@ -73,7 +73,7 @@ BATCH = 32
 class Store:
     """An open connection to a store that has answered once."""
 
-    def __init__(self, connection: Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: ProbeConnection, dialect: Dialect) -> None:
         self._connection = connection
         self.dialect = dialect
 
@@ -132,7 +132,7 @@ async def open_store(address: Address, accepted: Callable[[], None]) -> Store:
 
     ``accepted`` is called once the port has accepted the connection: a stopped process accepts, and sends nothing.
     """
-    connection = await Connection.open(address, Guard())
+    connection = await ProbeConnection.open(address, Guard())
     accepted()
     try:
         with translated():
@@ -142,7 +142,7 @@ async def open_store(address: Address, accepted: Callable[[], None]) -> Store:
         connection.abort()
         raise
     connection.abort()
-    return Store(await Connection.open(address, Guard()), Dialect.PLAIN)
+    return Store(await ProbeConnection.open(address, Guard()), Dialect.PLAIN)
 
 
 @contextmanager
@@ -157,7 +157,7 @@ def translated() -> Iterator[None]:
         raise Unreached(_other("closes connections")) from None
 
 
-async def _greets(connection: Connection) -> bool:
+async def _greets(connection: ProbeConnection) -> bool:
     """Return True if a store that validates answers; False if the connection is closed without an answer."""
     connection.grant(COUNTS.size, 1, "answers")
     connection.write(OPENING)
