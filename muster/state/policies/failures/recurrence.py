@@ -14,14 +14,14 @@ progress that all programs run ``UNSEEN_PROGRESS`` seconds after the first one b
 started, if the launcher reports them), reason, the last line of the exception, or a last line that is a reason
 (``_FAULT``), without numbers and addresses, the file, line and function that raised it, the container, and the group.
 Not by rank, pod or node: one failure may strike any of them. Some failures cannot be known again, and end the row: an
-exit code 1, a SIGKILL or a SIGTERM without last words, and members that were only lost to the others. What the platform
-does, and restarts that people ask for, neither count nor end the row.
+exit code 1 or 255, a SIGKILL or a SIGTERM without last words, and members that were only lost to the others. What the
+platform does, and restarts that people ask for, neither count nor end the row.
 
 The gang *advanced* between two failures if its best step rose by more than it makes while a rank writes two values (20
-s of work): a step is read some seconds late, and checkpoints are further apart. If no steps are known, or if they were
-read more than ``STALE`` seconds before the end, 5 minutes of work are an advance (``PROGRESS``). The first steps that
-are read are one, too: the epochs before may have come as far or not. What may be an advance counts as one: a false
-verdict is worse than none.
+s of work): a step is read some seconds late, and checkpoints are further apart. A gang whose steps are known may also
+advance while none are read, which it does after ``STALE`` seconds of work. If no steps are known, 5 minutes of work are
+an advance (``PROGRESS``). The first steps that are read are one, too: the epochs before may have come as far or not.
+What may be an advance counts as one: a false verdict is worse than none.
 
 From ``sameFailureLimit`` equal failures on, the gang is ``Stuck`` with ``SameFailureAgain``, until it advances. That is
 reported and changes nothing, unless the spec lets it end the experiment. The record holds the row, so daemons that take
@@ -97,13 +97,14 @@ T = TypeVar("T")
 
 REASON: Final = "SameFailureAgain"
 STALE: Final = 30.0
-"""Seconds before the end of an epoch: steps that were read earlier do not show how far it came."""
+"""Seconds at the end of an epoch: if no steps were read in them, nothing shows how far it came."""
 MOST_A_SECOND: Final = 1e6
 """Steps per second that are believed: what a program reports is a claim."""
 WORDS: Final = 200
 """Characters of a failure that are shown."""
-_ANY_EXIT: Final = frozenset({1, *KILLED})
-"""Exit codes that prove nothing by themselves: of each exception of Python, and of signals that others send."""
+_ANY_EXIT: Final = frozenset({1, 255, *KILLED})
+"""Exit codes that prove nothing by themselves: of each exception of Python, of ``exit(-1)``, as which survivors of
+XGBoost end, too, and of signals that others send."""
 _PLAIN: Final = frozenset({"", "Error", "ContainerFailed"})
 _VALUES: Final = re.compile(r"0x[0-9a-fA-F]+|\b(?=[a-f]*\d)[0-9a-f]{8,}\b|\d+(\.\d+)*")
 
@@ -255,13 +256,13 @@ def _work(context: Context, cause: Cause) -> int:
 
 def _came_further(context: Context, cause: Cause, work: int) -> bool:
     """Return True if the epoch may have advanced beyond the ones before."""
-    reached, advanced = _reached(context), _advanced(context)
-    if context.record.best_step is None and reached is not None:
+    best, reached, advanced = context.record.best_step, _reached(context), _advanced(context)
+    if best is None and reached is not None:
         return True  # no step of the epochs before was read: nothing shows that it came no further
-    if advanced is None or (not advanced and reached is not None and cause.at - reached.at > STALE):
+    if best is None:
         unseen = context.record.assembled_at is None
         return work >= (UNSEEN_PROGRESS if unseen else PROGRESS)
-    return advanced
+    return bool(advanced) or (work if reached is None else cause.at - reached.at) > STALE
 
 
 def _advanced(context: Context) -> bool | None:

@@ -118,6 +118,7 @@ SILENT: dict[str, Any] = {"message": "", "raised_at": ""}
         ),
         ({"child": Child(-11)}, "exit code 1: a process that it started was ended by signal 11 (SIGSEGV)"),
         ({"code": 1}, ""),
+        ({"code": 255}, ""),
         ({"code": 137, "signal": 9}, ""),
         ({"code": 143, "signal": 15}, ""),
         ({"last_line": "step 12 of 400 done, loss 0.17"}, ""),
@@ -126,7 +127,7 @@ SILENT: dict[str, Any] = {"message": "", "raised_at": ""}
     ],
 )
 def test_a_failure_without_exception_is_known_again_if_its_end_shows_enough(end: dict[str, Any], failure: str) -> None:
-    """A launcher exits with 1 whatever happened. A SIGKILL and an exit code 1 without a word say too little."""
+    """A launcher exits with 1, or -1, whatever happened. A SIGKILL without last words shows too little."""
     gang = Gang(wanted())
     gang.repeat(2, **SILENT, **end)
     assert (gang.kept.same_failure.failure if gang.kept.same_failure else "") == failure
@@ -307,6 +308,17 @@ def test_steps_that_were_read_long_before_the_end_prove_nothing() -> None:
     gang.fail()
     gang.look()
     assert (gang.count, gang.named) == (1, False)
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(20, 2), (60, 1)])
+def test_an_epoch_of_which_no_step_was_read_may_have_advanced(seconds: float, count: int) -> None:
+    gang = reporting()
+    played(gang, (50,))
+    gang.assemble()
+    gang.look(seconds)
+    gang.fail()
+    gang.look()
+    assert (gang.count, gang.named) == (count, count == 2)
 
 
 def test_a_daemon_that_takes_over_goes_on_with_the_row() -> None:
