@@ -91,3 +91,34 @@ def test_the_status_says_what_is_awaited(phase: Phase) -> None:
     found = decide(here.plan, here.record, view_of(here), NOW).record
     assert found.reason == "AwaitingGroup"
     assert found.message.startswith("group eval waits until train is complete (0/4 are); 4/6 members are ready")
+
+
+@pytest.mark.parametrize(
+    ("ready", "pending", "held"),
+    [
+        ((), (), 4),
+        ((), (0, 3), 4),
+        ((0,), (3,), 2),
+        ((0, 3), (), 0),
+        ((1, 2), (), 2),
+        ((), (0, 1, 2, 3, 4, 5), 0),
+    ],
+    ids=[
+        "no pod",
+        "leaders that are not ready",
+        "one leader",
+        "both leaders",
+        "a job that lost its leader",
+        "all pods",
+    ],
+)
+def test_members_without_a_pod_are_held_back_until_the_leader_of_their_job_is_ready(
+    ready: tuple[int, ...], pending: tuple[int, ...], held: int
+) -> None:
+    run = plan(groups=(Group("w", 2, 3, PodSpec(), first_rank=0, leader_first=True),), coordinator=None)
+    pods = [pod(rank, group="w", job=rank // 3, ready=rank in ready) for rank in (*ready, *pending)]
+    here = case(run, *pods)
+    assert gates.held_back(here) == held
+    assert [rank for rank in range(6) if gates.awaits_leader(here, rank)] == [
+        rank for rank in range(6) if rank % 3 and rank // 3 * 3 not in ready
+    ]
