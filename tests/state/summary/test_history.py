@@ -1,5 +1,6 @@
 """The story: one line per turn, from the difference of two records, and never more than sixty-four."""
 
+from math import inf
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from msgspec.structs import replace
 
 from muster.api.gang import SameFailure
 from muster.api.status import STORY_LINES
-from muster.state.summary.history import KEPT_FIRST, append, new_lines
+from muster.state.summary.history import KEPT_FIRST, append, halt, new_lines, refuse, unreadable
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
 from tests.builders import NOW, plan, record
@@ -187,3 +188,40 @@ def test_a_failed_member_of_a_watched_run_is_reported_with_how_often_its_failure
     (line,) = new_lines(WATCHED, after, again, NOW)
     assert line.message.startswith("its controller ended epoch 0, restart 3: rank 2")
     assert line.message.endswith("; the same failure 3 times")
+
+
+def test_a_spec_that_cannot_be_planned_fails_at_once() -> None:
+    refused = refuse(3, "no image", NOW)
+    assert (refused.phase, refused.generation, refused.reason, refused.message) == (
+        Phase.FAILED, 3, "InvalidSpec", "no image",
+    )  # fmt: skip
+    assert (refused.phase_at, refused.finished_at, refused.updated_at) == (NOW, NOW, NOW)
+    assert refused.story == (StoryLine(NOW, 0, "InvalidSpec", "no image", warning=True),)
+    assert {each.type: each for each in refused.conditions} == {
+        kind: Condition(kind, True, "InvalidSpec", "no image", 3, NOW)
+        for kind in (ConditionType.FAILED, ConditionType.FINISHED)
+    }
+
+
+def test_a_run_that_can_no_longer_be_planned_is_stuck_once_for_each_spec() -> None:
+    assembled = condition(ConditionType.ASSEMBLED, True)
+    ran = record(phase=Phase.RUNNING, epoch=2, conditions=(assembled, condition(ConditionType.STUCK, False)))
+    halted = halt(ran, 3, "no image", NOW)
+    assert halted is not None
+    message = "no image; Muster leaves the pods as they are until the spec can be run"
+    assert (halted.phase, halted.reason, halted.message, halted.updated_at) == (
+        Phase.RUNNING, "InvalidSpec", message, NOW,
+    )  # fmt: skip
+    assert halted.conditions == (assembled, Condition(ConditionType.STUCK, True, "InvalidSpec", message, 3, NOW))
+    assert halted.story == (StoryLine(NOW, 2, "InvalidSpec", message, warning=True),)
+    assert halt(halted, 3, "no image", NOW + 1) is None
+    assert halt(halted, 4, "no image", NOW + 1) is not None
+    assert halt(record(phase=Phase.FAILED), 3, "no image", NOW) is None
+
+
+def test_a_status_that_cannot_be_read_is_shown_as_stuck() -> None:
+    shown = unreadable("status: no phase")
+    message = "status: no phase; Muster does nothing with it until its status can be read"
+    assert (shown.phase, shown.reason, shown.message) == (Phase.PENDING, "StatusUnreadable", message)
+    assert shown.conditions == (Condition(ConditionType.STUCK, True, "StatusUnreadable", message, 0, -inf),)
+    assert shown.phase_at == -inf

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from muster.api.gang import Steps
+from muster.api.status import ExperimentStatus
 from muster.rollcall.make import summary
 from muster.state.facts.context import Context
 from muster.state.summary import quiet
@@ -102,3 +104,26 @@ def test_a_trainjob_that_reports_no_step_to_its_trainer_is_quiet() -> None:
 )
 def test_a_watched_run_that_is_over_or_suspended_is_not_quiet(last: Pod, facts: dict[str, Any]) -> None:
     assert trainjob(*map(pod, range(3)), last, **facts) == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "hint_of_it"),
+    [
+        ({}, "no rank has made a step for 105s (usual: 4 s)"),
+        ({"phase": Phase.ASSEMBLING}, ""),
+        ({"epoch": 3}, ""),
+        ({"steps": None}, ""),
+        ({"steps": Steps(2, 9, "0.25", 4, 0, 0.0)}, ""),
+        ({"steps": Steps(2, 9, "0.25", 4, 0, NOW - 104)}, ""),
+        ({"steps": Steps(2, 9, "0.01", 4, 0, NOW - 499)}, ""),
+        ({"steps": Steps(2, 9, "0.01", 4, 0, NOW - 500)}, "no rank has made a step for 8m20s (usual: 100s)"),
+        ({"steps": Steps(2, 9, "", 4, 0, NOW - 105)}, "no rank has made a step for 105s"),
+    ],
+    ids=[
+        "no step", "not at work", "another epoch", "no steps", "no time", "a status may be late", "usual", "slow steps",
+        "one step",
+    ],
+)  # fmt: skip
+def test_a_status_hints_at_steps_that_are_late(fields: dict[str, Any], hint_of_it: str) -> None:
+    usual = {"phase": Phase.RUNNING, "epoch": 2, "steps": Steps(2, 9, "0.25", 4, 0, NOW - 105)}
+    assert quiet.of_steps(ExperimentStatus(**{**usual, **fields}), NOW) == hint_of_it

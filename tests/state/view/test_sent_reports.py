@@ -9,7 +9,7 @@ from muster.api.gang import Steps
 from muster.state.view.own import OwnState
 from muster.state.view.progress import HANG_SECONDS, LONGEST_INTERVAL, SENT_AGAIN, Progress, StepReport
 from muster.state.view.roll import CoordinatorState, RollAnswer
-from muster.state.view.sent_reports import SAME_STEP
+from muster.state.view.sent_reports import SAME_STEP, SentReports
 from muster.state.view.view import View
 from muster.state.vocabulary.record import Phase, Record
 from tests.builders import sure
@@ -193,3 +193,26 @@ def test_one_report_after_a_takeover_and_then_none_is_a_hang() -> None:
     view.sent.add(StepReport(0, 408, 0), 0, NOW + 2)
     assert not heard(view, NOW + 3, of=taken_over).hung
     assert heard(view, NOW + 2 + HANG_SECONDS + 1, of=taken_over).hung
+
+
+def test_a_report_that_repeats_a_step_needs_one_before_it() -> None:
+    reports = SentReports()
+    reports.add(StepReport(1, SAME_STEP, 0), 0, NOW)
+    assert (reports.last, reports.came_at, reports.fresh) == ({}, {}, False)
+    reports.add(StepReport(1, 7, 0), 0, NOW)
+    reports.add(StepReport(1, SAME_STEP, 0), 0, NOW + 9)
+    reports.add(StepReport(1, 8, 0), 0, NOW + 12)
+    assert (reports.last[1].step, reports.last[1].calls, reports.last[1].at) == (8, 3, NOW + 12)
+    assert (reports.last[1].longest, reports.came_at) == (9.0, {1: NOW + 12})
+
+
+def test_addresses_are_forgotten_once_they_are_more_than_twice_the_reports() -> None:
+    reports = SentReports()
+    reports.add(StepReport(0, 1, 0), 0, NOW)
+    for address in ("a", "b", "c"):
+        reports.came_from(address)
+    assert list(reports.addresses) == ["a", "b", "c"]
+    reports.came_from("d")
+    assert list(reports.addresses) == ["d"]
+    reports.add(StepReport(0, 1, 0), 1, NOW)
+    assert (list(reports.addresses), reports.epoch) == ([], 1)

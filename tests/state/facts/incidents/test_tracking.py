@@ -2,8 +2,10 @@
 
 import pytest
 
+from muster.state.facts.incidents.belief import OF_NODE, believed
 from muster.state.facts.incidents.grouping import RUNS, Places
 from muster.state.facts.incidents.signs import Run, Sign
+from muster.state.facts.incidents.subjects import FOLLOWS
 from muster.state.facts.incidents.tracking import BEGINS, ENDS, MOST, MOST_OF_ONE, Tracking
 from muster.state.summary.hurt import incident_sentence
 from tests.state.facts.incidents.fleet import GPUS, RACKS, T, follow
@@ -115,3 +117,38 @@ def test_incidents_without_end_of_one_namespace_hide_no_other_one() -> None:
     assert len(tracking.shown) == 1 + MOST_OF_ONE <= MOST
     assert tracking.hidden == 100 - MOST_OF_ONE
     assert sum(tracking.explaining(each.run) is not None for each in forged) == 9 * MOST_OF_ONE
+
+
+def test_a_namespace_sees_its_own_part_of_an_incident() -> None:
+    (found,) = lasting([sign(n) for n in range(6)]).shown
+    own = found.within(["team-0", "team-9"])
+    assert [run.namespace for run in own.runs] == ["team-0", "team-0"]
+    assert (own.touched, own.key, own.began) == ({"team-0"}, found.key, found.began)
+    assert found.explained_causes(Run("team-0", "run-0")) == {"NodeNotReady"} | OF_NODE | FOLLOWS
+    assert found.explained_causes(Run("team-9", "run-0")) == frozenset()
+    (pulls,) = lasting([sign(n, kind="image") for n in range(3)]).shown
+    assert pulls.explained_causes(Run("team-0", "run-0")) == {"ImagePull"}
+
+
+@pytest.mark.parametrize(
+    ("refused", "silent", "named"),
+    [
+        ((0, 0, 0), 0, True),
+        ((3, 3, 3), 0, True),
+        ((2, 3, 3), 0, False),
+        ((3, 3, 2), 0, False),
+        ((1, 1, 1), 2, False),
+        ((1, 1, 1), 3, True),
+    ],
+    ids=["none refused", "three of all", "two runs", "two images", "two silent", "three silent"],
+)
+def test_a_registry_that_refuses_needs_several_runs_and_images(
+    refused: tuple[int, int, int], silent: int, named: bool
+) -> None:
+    runs, spaces, images = refused
+    some = [
+        Sign(Run(f"t{n % spaces}", f"r{n}"), "ImagePull", "registry", "r.example", 1, T, image=f"i{n % images}")
+        for n in range(runs)
+    ]
+    some += [Sign(Run("t0", f"s{n}"), "ImagePull", "registry", "r.example", 1, T) for n in range(silent)]
+    assert believed(("registry", "r.example"), {each.run: [each] for each in some}) is named
