@@ -100,7 +100,7 @@ def remembered(world: World) -> Iterator[str]:
 
 def _effect(world: World, epoch: int, stuck: Object) -> bool:
     """Whether a member of that epoch had failed before: what blocked the gang was then an effect of that failure."""
-    since = datetime.fromisoformat(stuck.get("reasonTime", stuck["lastTransitionTime"])).timestamp()
+    since = datetime.fromisoformat(str(stuck.get("reasonTime", stuck["lastTransitionTime"]))).timestamp()
     return any(run == "run" and of == epoch and at <= since for at, _, run, of, _ in world.incident_log)
 
 
