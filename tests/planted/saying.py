@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from muster.state.facts import sentences
-from muster.state.facts.diagnosis import classifier, diagnose, hangs
+from muster.state.facts.diagnosis import diagnose, hangs
 from muster.state.policies.failures import culprit, known
 from muster.state.policies.gathering import blocked, obstacles
 from muster.state.summary import obstacles as in_words
@@ -13,7 +13,7 @@ from muster.state.view.recorder import arrivals
 from muster.state.view.stage import Doing
 from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
-ROOMS = (diagnose, classifier, sentences, in_words)
+ROOMS = (diagnose, sentences, in_words)
 """Those that say what a pod waits for."""
 
 

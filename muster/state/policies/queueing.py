@@ -44,16 +44,7 @@ from muster.state.facts import presence
 from muster.state.facts.admission import DEACTIVATED, UNAVAILABLE, admits, applies, quoted, workload_of
 from muster.state.facts.context import Context
 from muster.state.policies.verdicts import Requeue
-from muster.state.vocabulary.actions import (
-    ConfirmEnd,
-    DeleteWorkload,
-    EnsureWorkload,
-    MoveWorkload,
-    PatchWorkloadStatus,
-    QueueAction,
-    ReadAdmission,
-    ReleaseWorkload,
-)
+from muster.state.vocabulary import actions
 from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.workload import (
     ADMITTED,
@@ -74,7 +65,7 @@ NO_RESERVATION = "The workload has no reservation"
 Row = tuple[str, bool, str, str]
 
 
-def ask(context: Context) -> Iterator[QueueAction]:
+def ask(context: Context) -> Iterator[actions.QueueAction]:
     """Yield the actions that bring a queued Workload to its admission."""
     workload = workload_of(context.plan, context.view)
     yield from close(context)
@@ -82,14 +73,14 @@ def ask(context: Context) -> Iterator[QueueAction]:
         return
     if workload is None:
         if context.plan.queue is not None and not context.view.workloads:
-            yield EnsureWorkload()
+            yield actions.EnsureWorkload()
     elif _used(workload):
         return
     elif context.plan.queue is not None and workload.queue != context.plan.queue.name and not workload.reserved:
-        yield MoveWorkload(workload, context.plan.queue.name)  # a Workload with quota cannot be moved
+        yield actions.MoveWorkload(workload, context.plan.queue.name)  # a Workload with quota cannot be moved
 
 
-def report(context: Context) -> Iterator[QueueAction]:
+def report(context: Context) -> Iterator[actions.QueueAction]:
     """Report to Kueue, while the gang is at work, whether all members are ready.
 
     It is reported once per epoch. A member that is not ready for a moment is no recovery that Kueue should time.
@@ -110,7 +101,7 @@ def report(context: Context) -> Iterator[QueueAction]:
         yield replace_conditions(context, workload, (PODS_READY, True, reason, message))
 
 
-def close(context: Context) -> Iterator[QueueAction]:
+def close(context: Context) -> Iterator[actions.QueueAction]:
     """Give back the quota that is not needed once no pod runs.
 
     If the pods of an experiment that is being deleted are to stay, Kueue is left to itself.
@@ -120,7 +111,7 @@ def close(context: Context) -> Iterator[QueueAction]:
         yield from _outlived(context)
 
 
-def confirm(context: Context) -> Iterator[ConfirmEnd]:
+def confirm(context: Context) -> Iterator[actions.ConfirmEnd]:
     """Ask for pods that are no longer seen, if only they keep the quota from being given back.
 
     It is the last action of a step: while the answer is that they run, nothing else waits for it.
@@ -129,10 +120,10 @@ def confirm(context: Context) -> Iterator[ConfirmEnd]:
         return
     vanished, search = tuple(context.view.engine.vanished.values()), _search_due(context)
     if vanished or search:
-        yield ConfirmEnd(context.record.epoch, vanished, search)
+        yield actions.ConfirmEnd(context.record.epoch, vanished, search)
 
 
-def _outlived(context: Context) -> Iterator[QueueAction]:
+def _outlived(context: Context) -> Iterator[actions.QueueAction]:
     """Yield the actions that give back quota that no pod needs."""
     record = context.record
     decides = workload_of(context.plan, context.view) if record.phase is Phase.QUEUED else None
@@ -141,7 +132,7 @@ def _outlived(context: Context) -> Iterator[QueueAction]:
             if not context.plan.lifecycle.orphans:
                 yield from _discard(workload)
             elif workload.held:
-                yield ReleaseWorkload(workload)
+                yield actions.ReleaseWorkload(workload)
         elif workload is decides and (context.view.queue_problem or not _used(workload)):
             continue
         elif workload is decides and workload.eviction and not (workload.deleting or workload.has(FINISHED)):
@@ -152,7 +143,7 @@ def _outlived(context: Context) -> Iterator[QueueAction]:
             reason = "Succeeded" if record.phase is Phase.SUCCEEDED else "Failed"
             yield replace_conditions(context, workload, (FINISHED, True, reason, record.message))
         elif workload.held:
-            yield ReleaseWorkload(workload)
+            yield actions.ReleaseWorkload(workload)
 
 
 def _used(workload: Workload) -> bool:
@@ -171,15 +162,15 @@ def _search_due(context: Context) -> bool:
     return begun and presence.older_unknown(context)
 
 
-def _discard(workload: Workload) -> Iterator[QueueAction]:
+def _discard(workload: Workload) -> Iterator[actions.QueueAction]:
     """Delete the Workload, then let it go."""
     if not workload.deleting:
-        yield DeleteWorkload(workload)
+        yield actions.DeleteWorkload(workload)
     elif workload.held:
-        yield ReleaseWorkload(workload)
+        yield actions.ReleaseWorkload(workload)
 
 
-def _released(context: Context, workload: Workload, eviction: WorkloadCondition) -> PatchWorkloadStatus:
+def _released(context: Context, workload: Workload, eviction: WorkloadCondition) -> actions.PatchWorkloadStatus:
     """Return the patch that gives the quota back: what Kueue's reconciler of its own jobs writes."""
     gone = f"no pod of epoch {max(context.record.epoch - 1, 0)} runs"
     return replace_conditions(
@@ -193,7 +184,9 @@ def _released(context: Context, workload: Workload, eviction: WorkloadCondition)
     )
 
 
-def replace_conditions(context: Context, workload: Workload, *rows: Row, release: bool = False) -> PatchWorkloadStatus:
+def replace_conditions(
+    context: Context, workload: Workload, *rows: Row, release: bool = False
+) -> actions.PatchWorkloadStatus:
     """Return the Workload's conditions with these rows; all others stay, and a time moves only with its status."""
     found = {each.type: each for each in workload.conditions}
     now = whole_time(context.now)
@@ -202,7 +195,7 @@ def replace_conditions(context: Context, workload: Workload, *rows: Row, release
         before = found.get(kind)
         since = before.since if before is not None and before.status == status else now
         found[kind] = WorkloadCondition(kind, status, reason, message, since, workload.generation)
-    return PatchWorkloadStatus(workload, tuple(found.values()), release)
+    return actions.PatchWorkloadStatus(workload, tuple(found.values()), release)
 
 
 OUTDATED, NOT_ADMITTED, DELETED = "WorkloadOutdated", "NotAdmitted", "WorkloadDeleted"
@@ -245,7 +238,7 @@ def judge(context: Context) -> Requeue | None:
     return Requeue(Cause(context.record.epoch, reason, message, context.now, disruption=True))
 
 
-def read_admission(context: Context) -> ReadAdmission | None:
+def read_admission(context: Context) -> actions.ReadAdmission | None:
     """Return the read that is due before the first pod of this epoch is created."""
     workload = workload_of(context.plan, context.view) if applies(context) else None
     if workload is None:
@@ -253,7 +246,7 @@ def read_admission(context: Context) -> ReadAdmission | None:
     known = context.view.engine.placement
     if known is not None and (known.epoch, known.workload) == (context.record.epoch, workload.uid):
         return None
-    return ReadAdmission(context.record.epoch, workload)
+    return actions.ReadAdmission(context.record.epoch, workload)
 
 
 def _lost(context: Context) -> tuple[str, str]:

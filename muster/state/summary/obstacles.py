@@ -26,15 +26,8 @@ from muster.state.facts.sentences import (
     why_idle,
 )
 from muster.state.policies.failures.restart_reasons import avoided
-from muster.state.policies.gathering.obstacles import (
-    KUEUE_GATE,
-    PARTLY_QUEUED,
-    called_stuck,
-    ended,
-    ended_early,
-    running_beside,
-)
-from muster.state.policies.watched import obstacles
+from muster.state.policies.gathering import obstacles
+from muster.state.policies.watched import obstacles as of_watched
 from muster.state.vocabulary.pod import Pod
 
 AGAIN: Final = 3
@@ -53,7 +46,7 @@ def failed(context: Context) -> str:
 
 def without_pods(context: Context) -> str:
     """Return the sentence on members without a pod, with the reason of their controller; empty if all have one."""
-    if not obstacles.without_pod(context):
+    if not of_watched.without_pod(context):
         return ""
     return "; ".join(filter(None, (_how_many(context), _why_absent(context))))
 
@@ -61,7 +54,7 @@ def without_pods(context: Context) -> str:
 def _how_many(context: Context) -> str:
     plan, tally = context.plan, context.tally
     if plan.sequential:
-        return f"{share(tally.working, tally.working + obstacles.without_pod(context))} pods of this turn exist"
+        return f"{share(tally.working, tally.working + of_watched.without_pod(context))} pods of this turn exist"
     message = f"{share(tally.pods, plan.size)} pods exist"
     if plan.size > EXACT:
         return message
@@ -120,7 +113,7 @@ def coordinator_gone(context: Context) -> str:
 
 def restarted(context: Context) -> str:
     """Return the sentence for containers started again in their pods whose members are not ready since."""
-    found = obstacles.restarted(context)
+    found = of_watched.restarted(context)
     named = "; ".join(f"rank {pod.rank} ({pod.name}): {_again(pod)}" for pod in found[:AGAIN])
     return f"{named}; and {len(found) - AGAIN} more" if len(found) > AGAIN else named
 
@@ -161,7 +154,7 @@ def _unplaced(context: Context, _: Obstacle) -> str:
 def _idle(context: Context, pods: Mapping[str, Pod]) -> str:
     """Return members that do not start, by cause; only the first of many until they are Stuck: they change before."""
     blocked = context.record.blocked
-    if len(pods) <= EXACT or (blocked is not None and called_stuck(context.record, blocked)):
+    if len(pods) <= EXACT or (blocked is not None and obstacles.called_stuck(context.record, blocked)):
         return diagnose.listed(context, (each.rank for each in pods.values()), len(pods)).sentence
     return f"{waits(context, next(iter(pods.values())))} and more"
 
@@ -175,11 +168,11 @@ def _gated(context: Context, obstacle: Obstacle) -> str:
     pod = next(iter(tally.gated.values()))
     gates = f"gated by {pod.waiting_message} (SchedulingGated)" if pod.waiting_message else "SchedulingGated"
     count = f"queued: {len(tally.gated)}/{size} {'pod is' if size == 1 else 'pods are'} {gates}"
-    if KUEUE_GATE in pod.waiting_message:
+    if obstacles.KUEUE_GATE in pod.waiting_message:
         count += f"; a default queue of Kueue has taken single pods: {CURE}"
-    if obstacle.reason != PARTLY_QUEUED:
+    if obstacle.reason != obstacles.PARTLY_QUEUED:
         return count
-    first, running = f"rank {pod.rank} ({placed(context, pod.rank, pod.name)})", running_beside(context)
+    first, running = f"rank {pod.rank} ({placed(context, pod.rank, pod.name)})", obstacles.running_beside(context)
     return f"{count} while {running} {'runs' if running == 1 else 'run'}; first: {first}"
 
 
@@ -206,7 +199,7 @@ def _outlived(context: Context, _: Obstacle) -> str:
 
 def _ended(context: Context, _: Obstacle) -> str:
     tally, coordinator, size = context.tally, context.plan.coordinator, context.plan.size
-    some, count = ended(context), ended_early(context)
+    some, count = obstacles.ended(context), obstacles.ended_early(context)
     meeting = coordinator is not None and coordinator.rank in tally.done
     if size > EXACT:
         which = ", among them the coordinator," if meeting else ""

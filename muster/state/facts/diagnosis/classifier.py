@@ -12,22 +12,12 @@ import msgspec
 
 from muster.api.values.durations import count_of
 from muster.api.values.rank_ranges import of_ranks
-from muster.state.facts import admission, gates, presence
+from muster.state.facts import admission, gates, presence, sentences
 from muster.state.facts.causes import table
 from muster.state.facts.causes.cause import MissingCause, needs_no_port, say, serves
 from muster.state.facts.causes.table import BY_NAME, BY_PORT, ORDER, Causes
 from muster.state.facts.context import Context
 from muster.state.facts.presence import Presence
-from muster.state.facts.sentences import (
-    NAMED_RANGES,
-    WORDS,
-    expected_name,
-    of_lingering,
-    placed,
-    sentence,
-    why_idle,
-    with_message,
-)
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.roll import RankState
 from muster.state.view.stage import RUNS, WAITS, Stage, stage_of
@@ -71,7 +61,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         """Return ``rank 3``, ``ranks 8-15``, ``ranks 0, 2, 4 and 936 more`` of a long list, ``2 ranks``."""
         if not self.ranks:
             return count_of(self.count, "rank")
-        return of_ranks(self.ranks, NAMED_RANGES, self.count - len(self.ranks))
+        return of_ranks(self.ranks, sentences.NAMED_RANGES, self.count - len(self.ranks))
 
     @property
     def sentence(self) -> str:
@@ -113,7 +103,9 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
         return None
     cause = BY_PORT[answer.coordinator]
     before = "; it served before in this epoch" if probe.last_served_at else ""
-    evidence = with_message(f"pod {pod.name} runs; probe of {address}: {answer.coordinator}{before}", answer.detail)
+    evidence = sentences.with_message(
+        f"pod {pod.name} runs; probe of {address}: {answer.coordinator}{before}", answer.detail
+    )
     return _reported(cause, evidence)
 
 
@@ -172,7 +164,7 @@ def of_pod(context: Context, pod: Pod) -> Diagnosis:
             return wrong
     where = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "")
     stage = stage_of(pod, pod.rank in context.tally.done)
-    usual = f": {why_idle(pod)}" if stage in WAITS else table.OTHERWISE[stage].evidence
+    usual = f": {sentences.why_idle(pod)}" if stage in WAITS else table.OTHERWISE[stage].evidence
     evidence = say(cause.evidence or usual, context, pod)
     node = pod.node if cause.names_node else ""
     return Diagnosis(cause, say(cause.what, context, pod), f"{where}{evidence}", node)
@@ -217,28 +209,28 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
         return Diagnosis(Causes.HELD_BACK, "waiting for the leader of its group", why)
     if plan.sequential and tally.working >= plan.together:
         return Diagnosis(Causes.HELD_BACK, "waiting for a turn", f"{plan.together} run at a time")
-    return Diagnosis(Causes.NOT_CREATED, "no pod yet", WORDS[plan.engine].not_created)
+    return Diagnosis(Causes.NOT_CREATED, "no pod yet", sentences.WORDS[plan.engine].not_created)
 
 
 def why_missing(context: Context, rank: int) -> str:
     """Return ``rank 2 (run-worker-0-2-x7k2p, running, but it has not called the coordinator)``."""
     pod = context.tally.members.get(rank)
     if pod is None:
-        name = expected_name(context, context.plan.member(rank))
-        return f"rank {rank} ({placed(context, rank, name)}, {without_pod(context, rank).cause.without_pod})"
+        name = sentences.expected_name(context, context.plan.member(rank))
+        return f"rank {rank} ({sentences.placed(context, rank, name)}, {without_pod(context, rank).cause.without_pod})"
     cause, stage = table.of_pod(context, pod), stage_of(pod, rank in context.tally.done)
     waits = stage in WAITS or (stage in RUNS and pod.waiting_reason)  # to be started again: its program does not run
     shows = waits and cause not in _SAID
-    why = why_idle(pod) if shows else say(cause.words or cause.what, context, pod)
-    return f"rank {rank} ({placed(context, rank, pod.name)}, {why})"
+    why = sentences.why_idle(pod) if shows else say(cause.words or cause.what, context, pod)
+    return f"rank {rank} ({sentences.placed(context, rank, pod.name)}, {why})"
 
 
 def _held_back(context: Context) -> Diagnosis:
     cause = context.record.cause
-    because = f"; {sentence(cause)}" if cause else ""
+    because = f"; {sentences.sentence(cause)}" if cause else ""
     if not presence.none_older(context):
         what = "waiting for pods of an older epoch to terminate"
-        return Diagnosis(Causes.HELD_BACK, what, f"{of_lingering(context)}{because}")
+        return Diagnosis(Causes.HELD_BACK, what, f"{sentences.of_lingering(context)}{because}")
     return Diagnosis(Causes.HELD_BACK, "waiting for the back-off", f"epoch {context.record.epoch} is next{because}")
 
 

@@ -24,24 +24,8 @@ from muster.api.causes import Blocked
 from muster.state.facts.causes import table
 from muster.state.facts.context import Context
 from muster.state.facts.obstacle import Obstacle
-from muster.state.policies.gathering.obstacles import (
-    INIT_RUNS,
-    NODE_NOT_READY,
-    PARTLY_QUEUED,
-    QUEUED,
-    QUEUED_TWICE,
-    REQUEST_UNMET,
-    SANDBOX,
-    called_stuck,
-)
-from muster.state.policies.watched.obstacles import (
-    COORDINATOR_GONE,
-    FAILURE_REPORTED,
-    MEMBER_FAILED,
-    PODS_MISSING,
-    RESTARTED_IN_PLACE,
-    STATUS_IS_FALSE,
-)
+from muster.state.policies.gathering import obstacles
+from muster.state.policies.watched import obstacles as of_watched
 from muster.state.view.stage import Shown, Stage
 from muster.state.vocabulary.record import RANKS_ENDED, Phase, Record
 from muster.state.vocabulary.rules import Moment
@@ -49,20 +33,20 @@ from muster.state.vocabulary.rules import Moment
 LINGER = 10.0
 """Seconds without the obstacle after which a container counts as made, if its program has not started sooner."""
 _KINDS = {
-    QUEUED: "queue",
-    QUEUED_TWICE: "queue",
-    PARTLY_QUEUED: "queue",
-    NODE_NOT_READY: "node",
-    SANDBOX: "sandbox",
-    INIT_RUNS: "init",
+    obstacles.QUEUED: "queue",
+    obstacles.QUEUED_TWICE: "queue",
+    obstacles.PARTLY_QUEUED: "queue",
+    obstacles.NODE_NOT_READY: "node",
+    obstacles.SANDBOX: "sandbox",
+    obstacles.INIT_RUNS: "init",
     RANKS_ENDED: "ended",
-    REQUEST_UNMET: "request",
-    MEMBER_FAILED: "member",
-    PODS_MISSING: "pods",
-    COORDINATOR_GONE: "coordinator",
-    RESTARTED_IN_PLACE: "restarted",
-    STATUS_IS_FALSE: "status",
-    FAILURE_REPORTED: "status",
+    obstacles.REQUEST_UNMET: "request",
+    of_watched.MEMBER_FAILED: "member",
+    of_watched.PODS_MISSING: "pods",
+    of_watched.COORDINATOR_GONE: "coordinator",
+    of_watched.RESTARTED_IN_PLACE: "restarted",
+    of_watched.STATUS_IS_FALSE: "status",
+    of_watched.FAILURE_REPORTED: "status",
 }
 """Our own reasons."""
 _SCHEDULERS = ("Unschedulable", "SchedulerError")
@@ -95,7 +79,7 @@ def track(context: Context, obstacle: Obstacle | None) -> Record:
 
 def _lingering(context: Context, before: Blocked) -> Blocked | None:
     """Return the obstacle that is not seen now, as long as it may come back or its rank may arrive."""
-    called = before.gone_at is not None or called_stuck(context.record, before)
+    called = before.gone_at is not None or obstacles.called_stuck(context.record, before)
     awaited = may_come_back(context) or (called and _roll_is_called(context)) or _is_unheard(context, before)
     if not context.record.gathering or not awaited:
         return None
@@ -114,7 +98,7 @@ def may_come_back(context: Context) -> bool:
 
 def _is_unheard(context: Context, before: Blocked) -> bool:
     """Return True if the coordinator reported an unmet request of the program, and does not answer now."""
-    return before.reason == REQUEST_UNMET and context.probe is not None and not context.probe.serving
+    return before.reason == obstacles.REQUEST_UNMET and context.probe is not None and not context.probe.serving
 
 
 def _roll_is_called(context: Context) -> bool:
