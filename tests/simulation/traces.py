@@ -11,7 +11,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import islice
@@ -21,6 +20,7 @@ from unittest.mock import patch
 
 import msgspec
 
+from muster.state.vocabulary.actions import Action
 from tests.simulation.command import say, with_fixed_hashes
 
 WORDS: Final = frozenset(
@@ -131,8 +131,8 @@ def _is_words(name: str, value: Any) -> bool:
 
 def _of_action(action: Any) -> Any:
     """The action without its reason in words; pods by name and uid."""
-    if is_dataclass(action):
-        rest = {each.name: _of_action(getattr(action, each.name)) for each in fields(action)}
+    if isinstance(action, Action):
+        rest = {name: _of_action(getattr(action, name)) for name in action.__struct_fields__}
         return {"": type(action).__name__} | {name: value for name, value in rest.items() if name not in WORDS}
     if hasattr(action, "uid") and hasattr(action, "name"):
         return f"{action.name} {action.uid}"

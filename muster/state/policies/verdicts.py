@@ -1,21 +1,19 @@
 """Verdicts: the answers of a policy, which is a function from a context to one of these, or to None."""
 
-from dataclasses import dataclass
+import msgspec
 
 from muster.state.vocabulary.record import Cause, Record
 from muster.state.vocabulary.rules import FailureRule
 
 
-@dataclass(frozen=True, slots=True)
-class Succeed:
+class Succeed(msgspec.Struct, frozen=True):
     """Success: the success rule holds."""
 
     message: str
     reason: str = "AllMembersSucceeded"
 
 
-@dataclass(frozen=True, slots=True)
-class Fail:
+class Fail(msgspec.Struct, frozen=True):
     """The end without success. ``cause`` is the failure behind it, if there is one."""
 
     reason: str
@@ -28,8 +26,7 @@ class Fail:
     """The failure rule that ends it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Restart:
+class Restart(msgspec.Struct, frozen=True):
     """The end of this epoch: the gang starts again. ``counted`` restarts use the restart budget.
 
     ``rule`` names the failure rule if it has a limit. One that was ``requested`` follows at once, and is no part of the
@@ -42,37 +39,31 @@ class Restart:
     requested: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(msgspec.Struct, frozen=True):
     """A new attempt of members or jobs, or their end, while the epoch continues: ``record`` shows which."""
 
     record: Record
 
 
-@dataclass(frozen=True, slots=True)
-class Requeue:
+class Requeue(msgspec.Struct, frozen=True):
     """The end of this epoch because the queue has taken the quota back: the next one waits for its admission."""
 
     cause: Cause
 
 
-@dataclass(frozen=True, slots=True)
-class Suspend:
+class Suspend(msgspec.Struct, frozen=True):
     """The deletion of the gang; the experiment is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resume:
+class Resume(msgspec.Struct, frozen=True):
     """The new start of a suspended experiment."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFirst:
+class ReadFirst(msgspec.Struct, frozen=True):
     """A read of the pods from the live API before a verdict, because a late cache could show the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(msgspec.Struct, frozen=True):
     """A delay: the cause of a failure may become known until that wall second, and it is decided then."""
 
     until: float

@@ -1,8 +1,9 @@
 """Sentences of ends that failures bring about, by their reason (``policies.restart``), and of the cost of a restart."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from muster.api.gang import MAX_PLACES, SameFailure
 from muster.api.goodput import EpochSteps, StepMark

@@ -4,8 +4,6 @@ The engine carries an action out only after the record that goes with it is pers
 the view (a pod appears, a launch is confirmed, a refusal), never as a return value to the decision.
 """
 
-from dataclasses import dataclass
-
 import msgspec
 
 from muster.state.vocabulary.group import Member
@@ -13,8 +11,7 @@ from muster.state.vocabulary.pod import Pod, Port
 from muster.state.vocabulary.workload import PodSetPlacement, Workload, WorkloadCondition
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmLaunch:
+class ConfirmLaunch(msgspec.Struct, frozen=True):
     """Ask the live API before the first member of an epoch is created.
 
     One GET of the owner and one consistent LIST of its pods: a cache may be late, and a launch on late facts runs
@@ -31,8 +28,7 @@ class ConfirmLaunch:
     """True if earlier vanished pods are unknown: the namespace is searched for the names of members."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmLoss:
+class ConfirmLoss(msgspec.Struct, frozen=True):
     """Ask the live API whether a pod of this epoch is really gone.
 
     A list that is merely late looks like a list that lacks a pod, and must not cost the gang a restart.
@@ -47,8 +43,7 @@ class ConfirmLoss:
     """Pods of the epoch that vanished, as they were seen last."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmEnd:
+class ConfirmEnd(msgspec.Struct, frozen=True):
     """Ask the live API whether vanished pods have ended: what they hold is released only then."""
 
     epoch: int
@@ -58,20 +53,17 @@ class ConfirmEnd:
     """True if earlier vanished pods are unknown: the namespace is searched for the names of members."""
 
 
-@dataclass(frozen=True, slots=True)
-class EnsureService:
+class EnsureService(msgspec.Struct, frozen=True):
     """The headless Service that gives the members their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class EnsureClaims:
+class EnsureClaims(msgspec.Struct, frozen=True):
     """The PersistentVolumeClaims that the pods of that epoch share."""
 
     epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class CreatePods:
+class CreatePods(msgspec.Struct, frozen=True):
     """Create these members' pods for that epoch. A pod that exists already is success."""
 
     epoch: int
@@ -84,8 +76,7 @@ class CreatePods:
     """Nodes that these pods are kept off."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeletePods:
+class DeletePods(msgspec.Struct, frozen=True):
     """Delete these pods (by name and uid), with that many seconds of grace; None: the pod's own."""
 
     pods: tuple[Pod, ...]
@@ -95,34 +86,29 @@ class DeletePods:
     """Leave a pod that the live API shows to have ended: it is kept for its log."""
 
 
-@dataclass(frozen=True, slots=True)
-class StopPods:
+class StopPods(msgspec.Struct, frozen=True):
     """End the containers of these pods within their own grace, and keep the pods with their logs."""
 
     pods: tuple[Pod, ...]
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteSubject:
+class DeleteSubject(msgspec.Struct, frozen=True):
     """Delete the object of the plan with all that it owns: it has finished, and its time is over."""
 
 
-@dataclass(frozen=True, slots=True)
-class EnsureWorkload:
+class EnsureWorkload(msgspec.Struct, frozen=True):
     """The Workload by which Kueue knows the experiment."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadAdmission:
+class ReadAdmission(msgspec.Struct, frozen=True):
     """Ask the live API whether the Workload is admitted, and where its flavors put the pods of this epoch."""
 
     epoch: int
     workload: Workload
 
 
-@dataclass(frozen=True, slots=True)
-class PatchWorkloadStatus:
+class PatchWorkloadStatus(msgspec.Struct, frozen=True):
     """Replace the conditions of the Workload, under the resourceVersion they were decided on."""
 
     workload: Workload
@@ -131,30 +117,26 @@ class PatchWorkloadStatus:
     """Give the quota back: remove the admission."""
 
 
-@dataclass(frozen=True, slots=True)
-class MoveWorkload:
+class MoveWorkload(msgspec.Struct, frozen=True):
     """Put a Workload that holds no quota into another queue."""
 
     workload: Workload
     queue: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteWorkload:
+class DeleteWorkload(msgspec.Struct, frozen=True):
     """Delete the Workload, by uid. It keeps its quota until it is released."""
 
     workload: Workload
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseWorkload:
+class ReleaseWorkload(msgspec.Struct, frozen=True):
     """Remove Muster's finalizer from the Workload: no pod of the experiment runs now."""
 
     workload: Workload
 
 
-@dataclass(frozen=True, slots=True)
-class EndRun:
+class EndRun(msgspec.Struct, frozen=True):
     """Suspend or delete the object of a watched run: a deadline that its own annotation asks for has passed."""
 
     how: str
