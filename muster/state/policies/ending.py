@@ -101,10 +101,8 @@ def judge_success(context: Context) -> Succeed | None:
     gang without members has nothing left to do.
     """
     plan, rule = context.plan, context.plan.success
-    targets, size = plan.groups, plan.size
-    if rule.groups:
-        targets = tuple(group for group in targets if group.name in rule.groups)
-        size = sum(group.size for group in targets)
+    targets = plan.targets
+    size = sum(group.size for group in targets)
     if rule.quantifier is Quantifier.ANY and size:
         done = next((name for group in targets if (name := _completed_job(context, group))), None)
         return Succeed(f"job {done} succeeded", BY_POLICY) if done else None

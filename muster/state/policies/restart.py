@@ -282,7 +282,7 @@ def _all_given_up(context: Context) -> Fail | None:
     work is lost before. With the success rule All, the experiment can no longer succeed if the member's group is a
     target; with Any, it can while another job may still succeed.
     """
-    tally, targets = context.tally, _targets(context.plan)
+    tally, targets = context.tally, context.plan.targets
     if not tally.ignored or not context.settled:
         return None
     ranks = given_up(context)
@@ -294,12 +294,8 @@ def _all_given_up(context: Context) -> Fail | None:
 
 def given_up(context: Context) -> list[int]:
     """Return the ranks that the success rule asks for and that are given up."""
-    targets = _targets(context.plan)
+    targets = context.plan.targets
     return sorted(rank for rank in context.tally.ignored if context.plan.group_of(rank) in targets)
-
-
-def _targets(plan: Plan) -> list[Group]:
-    return [group for group in plan.groups if not plan.success.groups or group.name in plan.success.groups]
 
 
 # --- 5. the next epoch

@@ -141,6 +141,12 @@ class Plan:
         return self.naming.subdomain or self.name
 
     @property
+    def targets(self) -> tuple[Group, ...]:
+        """Return the groups that the success rule asks for."""
+        names = self.success.groups
+        return tuple(group for group in self.groups if group.name in names) if names else self.groups
+
+    @property
     def wanted(self) -> bool:
         """Return True if members are to run: the experiment is not cancelled, suspended or being deleted."""
         return not (self.lifecycle.cancel or self.lifecycle.suspend or self.lifecycle.deleting)
