@@ -207,6 +207,8 @@ def aim(seen: Observation) -> Observation:
     return replace(seen, target=_target(seen))
 
 
+_OF_ALL: Final[tuple[Step, ...]] = (sum_up, persist, count_time, tell, wake, aim)
+"""The steps that follow once the record is decided."""
 OWN: Final[tuple[Step, ...]] = (
     keep(request.track),
     await_ends,
@@ -216,12 +218,7 @@ OWN: Final[tuple[Step, ...]] = (
     keep(ending.schedule),
     keep(request.track_edits),
     keep(startup.track_claims),
-    sum_up,
-    persist,
-    count_time,
-    tell,
-    wake,
-    aim,
+    *_OF_ALL,
 )
 """The steps over a run whose pods Muster makes."""
 WATCHED: Final[tuple[Step, ...]] = (
@@ -230,12 +227,7 @@ WATCHED: Final[tuple[Step, ...]] = (
     gather,
     advance_watched,
     await_other_ends,
-    sum_up,
-    persist,
-    count_time,
-    tell,
-    wake,
-    aim,
+    *_OF_ALL,
 )
 """The steps over a run whose pods another controller makes: the verdict is that of its object."""
 
