@@ -95,13 +95,9 @@ IDLE: Final = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.MISSING})
 """Problems that leave the accelerators of a run idle."""
 
 TITLES: Final = {
-    Hurt.HUNG: "hung",
-    Hurt.STUCK: "stuck",
+    **{hurt: hurt.value for hurt in Hurt},
     Hurt.MISSING: "ranks missing",
-    Hurt.RESTARTING: "restarting",
     Hurt.DEADLINE: "deadline near",
-    Hurt.FAILED: "failed",
-    Hurt.QUEUED: "queued",
 }
 
 _PLACES: Final = {hurt: place for place, hurt in enumerate(Hurt)}

@@ -10,6 +10,7 @@ that is frozen) is a disruption: it costs nothing of the budget (``failures.recu
 member by themselves (a crash, an eviction), or follow from another one.
 """
 
+from collections import Counter
 from typing import Final
 
 from msgspec.structs import replace
@@ -78,11 +79,9 @@ def known(reason: str) -> str:
 
 def counted(counts: tuple[RestartReason, ...], reason: str) -> tuple[RestartReason, ...]:
     """Return the counts after one more restart for that reason, in the order in which the reasons were met."""
-    name = known(reason)
-    found = {each.reason: each.count for each in counts}
-    found[name] = found.get(name, 0) + 1
-    kept = tuple(RestartReason(reason, count) for reason, count in found.items())
-    return kept[:MAX_RESTART_REASONS]
+    found = Counter({each.reason: each.count for each in counts})
+    found[known(reason)] += 1
+    return tuple(RestartReason(reason, count) for reason, count in found.items())[:MAX_RESTART_REASONS]
 
 
 def by_reason(record: Record) -> dict[str, int]:
@@ -93,10 +92,9 @@ def by_reason(record: Record) -> dict[str, int]:
     total = record.gang_restarts
     if not total and not record.restart_reasons:
         return {}
-    found = dict.fromkeys(EXPORTED, 0)
+    found = Counter(dict.fromkeys(EXPORTED, 0))
     for each in record.restart_reasons:
-        name = known(each.reason)
-        found[name] = found.get(name, 0) + each.count
+        found[known(each.reason)] += each.count
     found[OTHER] += max(0, total - sum(found.values()))
     return found
 
