@@ -173,7 +173,7 @@ def decide(plan: Plan, record: Record | None, view: View, now: float, *, step: f
     try:
         seen = observe(context, record, course.steps)
     except IllegalTransition as error:
-        raise error.of(plan.uid) from None
+        raise IllegalTransition(error.record, error.phase, plan.uid) from None
     if seen.read is Read.FIRST:
         return Decision(seen.record, write=False, read_first=True)
     actions, held = refusal.hold(seen, () if seen.read else course.act(seen))

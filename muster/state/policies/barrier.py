@@ -27,8 +27,6 @@ from muster.state.vocabulary.rules import ClockAction, ClockName
 
 CUT_GRACE = 1
 """Seconds; 0 would be a deletion by force."""
-
-
 STOP_MARGIN = 30.0
 """Seconds beyond the grace period within which a kubelet must have stopped a pod."""
 

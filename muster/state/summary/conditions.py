@@ -5,7 +5,6 @@ A reason that changes while the status stays has a time of its own. The reasons 
 """
 
 from itertools import chain
-from typing import Final
 
 from muster.state.facts.context import Context
 from muster.state.facts.hang import HANGS
@@ -21,9 +20,6 @@ ROLL_NOT_SEEN = "RollNotSeen"
 NOT_SUCCEEDED, NOT_FAILED, UNFINISHED = (False, "NotSucceeded", ""), (False, "NotFailed", ""), (False, "Unfinished", "")
 UNSEEN = "all members succeeded before the coordinator had shown them together"
 
-TYPES: Final = tuple(ConditionType)
-"""The conditions, in the order in which they are written."""
-
 Row = tuple[bool, str, str]
 """Status, reason and message of one condition."""
 
@@ -37,7 +33,7 @@ def renew(context: Context, assembly: Assembly, gathered: Gathering, coordinator
     before = {each.type: each for each in context.record.conditions}  # of another version of Muster there may be others
     return tuple(
         Condition(kind, status, reason, message, generation, *_times(before.get(kind), status, reason, context.now))
-        for kind, (status, reason, message) in zip(TYPES, rows, strict=True)
+        for kind, (status, reason, message) in zip(ConditionType, rows, strict=True)
     )
 
 
@@ -62,7 +58,7 @@ def roll_never_seen(context: Context) -> bool:
 
 
 def _rows(context: Context, assembly: Assembly, gathered: Gathering, coordinator: str) -> tuple[Row, ...]:
-    """Return the row of each of ``TYPES``, in that order."""
+    """Return the row of each ``ConditionType``, in their order."""
     record, phase, over = context.record, context.record.phase, context.record.finished
     suspended, restarting = phase is Phase.SUSPENDED, phase is Phase.RESTARTING
     why = sentence(record.cause) if restarting and record.cause else ""

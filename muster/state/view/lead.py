@@ -6,7 +6,7 @@ pauses.
 """
 
 from math import inf
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 
@@ -133,10 +133,7 @@ def _turned(pod: Pod | None, until: float = inf) -> float:
     return max((at for at in (pod.started_at, ended) if at <= until), default=0.0)
 
 
-P = TypeVar("P", bound=tuple[int, float])
-
-
-def thinned(points: tuple[P, ...], most: int) -> tuple[P, ...]:
+def thinned(points: tuple[Point, ...], most: int) -> tuple[Point, ...]:
     """Return at most so many points of a rising line: those are left out without which it changes least."""
     kept = list(points)
     while len(kept) > most:

@@ -43,11 +43,6 @@ class CoordinatorState(StrEnum):
         """True if the coordinator answered."""
         return self is CoordinatorState.SERVING
 
-    @property
-    def refused(self) -> bool:
-        """True if nothing listens at the port."""
-        return self is CoordinatorState.REFUSED
-
 
 class RankState(StrEnum):
     """The state of one rank, as the coordinator sees it."""

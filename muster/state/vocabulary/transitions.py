@@ -60,8 +60,6 @@ TRANSITIONS: dict[Phase | None, dict[Phase, str]] = {
     Phase.FAILED: {},
 }
 """For each phase (None: a new experiment) the phases that may follow, and when they do."""
-
-
 LAST_LINES = 8
 """Lines of the story that an illegal transition carries."""
 
@@ -83,10 +81,6 @@ class IllegalTransition(MusterError):
     def story(self) -> tuple[StoryLine, ...]:
         """Return the last lines of the story."""
         return self.record.story[-LAST_LINES:]
-
-    def of(self, uid: str) -> "IllegalTransition":
-        """Return this error with the uid of its experiment."""
-        return IllegalTransition(self.record, self.phase, uid)
 
 
 def enter(record: Record, phase: Phase, now: float, **changes: Any) -> Record:

@@ -59,8 +59,6 @@ _AHEAD: Final = ("resume_at", "delete_at", "attempts")
 """Times that may be in the future, as far as the plan allows."""
 _RUNNING: Final = moving(ExperimentStatus)
 _AFTER_THE_END: Final = tuple(field.name for field in shape_of(ExperimentStatus).fields if field.wire.after_end)
-_PAST: Final = tuple(name for name in _RUNNING if name not in _AHEAD)
-_PAST_AFTER_THE_END: Final = tuple(name for name in _AFTER_THE_END if name not in _AHEAD)
 
 
 def moved(record: Record, seconds: float) -> Record:
@@ -86,9 +84,8 @@ def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
     """Return the record without times in the future; the end of a back-off is as far from now as it may be."""
     limit = now + TOLERANCE
     changes: dict[str, object] = {}
-    names = _PAST_AFTER_THE_END if record.finished else _PAST
-    for name in names:
-        if _latest(held := getattr(record, name)) > limit:
+    for name in _AFTER_THE_END if record.finished else _RUNNING:
+        if name not in _AHEAD and _latest(held := getattr(record, name)) > limit:
             changes[name] = _with_times(held, lambda at: min(at, now))
     stays = plan.lifecycle.stays
     if record.delete_at is not None and stays is not None and record.delete_at > limit + stays:

@@ -133,7 +133,8 @@ def serves(context: Context) -> bool:
 
 def needs_no_port(coordinator: Coordinator, probe: ProbeResult) -> bool:
     """Return True if a closed port is no alarm: the run ends, or the rendezvous no longer needs the port."""
-    return probe.leaving or (coordinator.may_close and probe.passed and probe.answer.coordinator.refused)
+    closed = probe.answer.coordinator is CoordinatorState.REFUSED
+    return probe.leaving or (coordinator.may_close and probe.passed and closed)
 
 
 def is_stale(context: Context, pod: Pod) -> bool:

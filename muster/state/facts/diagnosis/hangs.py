@@ -20,7 +20,6 @@ from muster.state.view.places import PlaceGroup, Places
 from muster.state.view.progress import Progress
 from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.recorder.collectives import Behind, Collectives, Late
-from muster.state.view.stage import Awaited
 
 SHOWN: Final = 3
 """Collectives, places and groups that a sentence names, and ways in which ranks are missing from a collective."""
@@ -306,11 +305,8 @@ def _who(lates: list[Late], asked: bool) -> str:
 
 def of_work(context: Context) -> str:
     """Return ``rank 0 is computing in evaluate (train.py:40); 2 ranks wait for it``; empty if none is awaited."""
-    found = hang.awaited(context)
-    return _of_awaited(found) if found is not None else ""
-
-
-def _of_awaited(found: Awaited) -> str:
+    if (found := hang.awaited(context)) is None:
+        return ""
     at: dict[tuple[str, str], list[int]] = {}
     for rank, doing in found.workers:
         at.setdefault((doing.how, doing.place), []).append(rank)

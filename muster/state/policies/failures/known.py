@@ -57,8 +57,6 @@ _OF_COORDINATOR: Final = frozenset(
     )
 )
 
-_HANGS: Final = frozenset((Causes.HUNG, Causes.COLLECTIVE_BEHIND))
-
 
 def track(context: Context, reason: str, evidence: str) -> Stuck | None:
     """Return why the gang is stuck, for the record; ``reason`` and ``evidence`` are the condition's, or empty."""
@@ -210,7 +208,11 @@ def _seen(context: Context) -> Stuck | None:
     message = "; ".join(dict.fromkeys(filter(None, _evidence(context, found, ranks))))
     pod = context.tally.members.get(ranks[0]) if ranks else None
     subject = found.node or (pod.name if pod is not None else "")
-    since = hangs.since if found.cause in _HANGS and hangs is not None else _since(context, found.cause)
+    since = (
+        hangs.since
+        if found.cause in (Causes.HUNG, Causes.COLLECTIVE_BEHIND) and hangs is not None
+        else _since(context, found.cause)
+    )
     return Stuck(found.cause.value, message, to_ranges(ranks), since, subject=subject)
 
 

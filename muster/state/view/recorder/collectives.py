@@ -289,7 +289,7 @@ def _named(found: Iterable[_Wait], silent: _Silent, *, alone: bool) -> Iterator[
             Late(each.member, each.rank, state.entered, silent=False, waits=_waits_in(each), device=each.device)
             for each, state in pairs
         ]
-        late += [_silenced(each, one, one.entered) for each in silent.at(wait.silent)]
+        late += [_silenced(each, one) for each in silent.at(wait.silent)]
         if not late:
             continue
         late.sort(key=lambda each: each.rank)
@@ -299,10 +299,10 @@ def _named(found: Iterable[_Wait], silent: _Silent, *, alone: bool) -> Iterator[
             return
 
 
-def _silenced(process: _Process, wanted: GroupCount, top: int) -> Late:
+def _silenced(process: _Process, wanted: GroupCount) -> Late:
     report = process.report
     same = [each.entered for each in report.groups or () if each.name == wanted.name and each.ranks == wanted.ranks]
-    entered = same[0] if same and same[0] < top else -1
+    entered = same[0] if same and same[0] < wanted.entered else -1
     return Late(report.member, report.rank, entered, silent=True, waits="")
 
 
