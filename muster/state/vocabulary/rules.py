@@ -262,19 +262,10 @@ CLOCKS = (
 )
 """The clocks: one row for each deadline, with when it runs, its reason and its sentence.
 
-======================  =======================================  ==========================================
-clock                   runs from                                until
-======================  =======================================  ==========================================
-``total``               the start (again after a suspension)     the experiment finished; restarts do not stop it
-``pending``             the epoch's launch                       every member has a node
-``starting``            every member has a node                  the first process of the epoch runs
-``assembly``            the first process of the epoch runs      the roll is complete
-``run``                 the roll is complete                     the experiment finished, or the epoch ended
-``progress``            the last sign of progress of the epoch   the same; each sign restarts it
-``terminating``         pods that must go are asked to           they are gone
-======================  =======================================  ==========================================
-
-The ``run`` clock of a JobSet (``kinds.jobset.status``) runs from the epoch's launch until some groups have succeeded.
+``total`` starts again after a suspension, and restarts do not stop it. ``run`` stops at the end of its epoch, too. Each
+sign of progress restarts ``progress``. ``terminating`` runs from when pods that must go are asked to until they are
+gone. The ``run`` clock of a JobSet (``kinds.jobset.status``) runs from the epoch's launch until some groups have
+succeeded.
 
 A spec sets ``after`` and ``action`` of a row under its name in ``spec.clocks``; a clock that is not set does not run.
 The order of the rows is the order in which clocks that have run out are judged.
