@@ -76,28 +76,24 @@ def _why_absent(context: Context) -> str:
     return context.view.remark_problem
 
 
-def all_done(context: Context) -> str:
-    """Return the sentence for members that all have succeeded, while the object does not show it."""
+def _all_done(context: Context, _: Obstacle) -> str:
     done, kind = all_succeeded(context.plan.size), context.plan.subject.kind
     return f"{done}; the status of the {kind} does not show it, so its controller may not run"
 
 
-def program_done(context: Context) -> str:
-    """Return the sentence for a program that has ended by its coordinator, while the object does not show it."""
+def _program_done(context: Context, _: Obstacle) -> str:
     work, own = context.probe.answer.work if context.probe is not None else None, context.view.own
     word = own.word if own is not None else ""
     return f"{work.sentence if work else ''}; the {context.plan.subject.kind} still reports {word or 'nothing'}"
 
 
-def reported(context: Context) -> str:
-    """Return the sentence for a failure that the controller reports, without a conclusion."""
+def _reported(context: Context, _: Obstacle) -> str:
     own = context.view.own
     what = ": ".join(filter(None, (own.reason, own.message))) if own is not None else ""
     return f"the {context.plan.subject.kind} reports {what}"
 
 
-def coordinator_gone(context: Context) -> str:
-    """Return the sentence for a coordinator that served, and whose pod is gone, going, or new."""
+def _coordinator_gone(context: Context, _: Obstacle) -> str:
     rank = context.plan.coordinator.rank if context.plan.coordinator is not None else 0
     pod = context.tally.members.get(rank)
     if pod is None:
@@ -111,8 +107,7 @@ def coordinator_gone(context: Context) -> str:
     return f"the coordinator, rank {rank} ({pod.name}), {why}{again}"
 
 
-def restarted(context: Context) -> str:
-    """Return the sentence for containers started again in their pods whose members are not ready since."""
+def _restarted(context: Context, _: Obstacle) -> str:
     found = of_watched.restarted(context)
     named = "; ".join(f"rank {pod.rank} ({pod.name}): {_again(pod)}" for pod in found[:AGAIN])
     return f"{named}; and {len(found) - AGAIN} more" if len(found) > AGAIN else named
@@ -224,9 +219,9 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Context, Obstacle], str]]] = {
     Kind.UNRUN: lambda context, _: f"nothing runs {context.plan.subject.kind}s here; {context.plan.watching.unrun}",
     Kind.FAILED: lambda context, _: failed(context),
     Kind.WITHOUT_POD: lambda context, _: without_pods(context),
-    Kind.GONE: lambda context, _: coordinator_gone(context),
-    Kind.REPORTED: lambda context, _: reported(context),
-    Kind.RESTARTED: lambda context, _: restarted(context),
-    Kind.ALL_DONE: lambda context, _: all_done(context),
-    Kind.PROGRAM_DONE: lambda context, _: program_done(context),
+    Kind.GONE: _coordinator_gone,
+    Kind.REPORTED: _reported,
+    Kind.RESTARTED: _restarted,
+    Kind.ALL_DONE: _all_done,
+    Kind.PROGRAM_DONE: _program_done,
 }
