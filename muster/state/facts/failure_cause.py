@@ -13,6 +13,8 @@ from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Cause
 from muster.state.vocabulary.rules import Escalation, FailureAction, FailureRule
 
+_OF_MEMBER: Final = (FailureAction.RESTART_MEMBER, FailureAction.IGNORE)
+
 
 def first_rule(plan: Plan, cause: Cause, failures: float, *, of_job: bool = False) -> FailureRule:
     """Return the first matching rule; without one, a counted restart of the gang.
@@ -25,7 +27,7 @@ def first_rule(plan: Plan, cause: Cause, failures: float, *, of_job: bool = Fals
     """
     failure = cause
     for rule in plan.failures.of_group(cause.group):
-        if (of_job and rule.action.of_member) or not rule.matches(failure):
+        if (of_job and rule.action in _OF_MEMBER) or not rule.matches(failure):
             continue
         if rule.per_job is None or failures < rule.per_job:
             return rule

@@ -193,13 +193,12 @@ def due(before: Record | None, after: Record, budget: WriteBudget, now: float) -
     if before is None or before.facts != _as_obstacle_of(before, after).facts:
         return Due(True)
     if before.reason == after.reason and before.message == after.message and _words(before) == _words(after):
-        step_at = write_at(before, after, now)
-        if step_at is None:
-            return Due(False)
-        at = max(step_at, budget.free_at(now))
-        return Due(now >= at, at, paid=True)
-    updated_at = min(before.updated_at, now)  # a wall clock that was set back must not silence the status
-    soon = now if _turns(before) != _turns(after) else updated_at + WORDS_AFTER
+        soon = write_at(before, after, now)
+    else:
+        updated_at = min(before.updated_at, now)  # a wall clock that was set back must not silence the status
+        soon = now if _turns(before) != _turns(after) else updated_at + WORDS_AFTER
+    if soon is None:
+        return Due(False)
     at = max(soon, budget.free_at(now))
     return Due(now >= at, at, paid=True)
 

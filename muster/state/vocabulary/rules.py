@@ -78,11 +78,6 @@ class FailureAction(StrEnum):
         """Return True if the epoch continues: the action concerns a member or a job."""
         return self in (FailureAction.RESTART_JOB, FailureAction.RESTART_MEMBER, FailureAction.IGNORE)
 
-    @property
-    def of_member(self) -> bool:
-        """Return True if the action concerns one member."""
-        return self in (FailureAction.RESTART_MEMBER, FailureAction.IGNORE)
-
 
 @dataclass(frozen=True, slots=True)
 class Escalation:

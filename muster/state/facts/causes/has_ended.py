@@ -11,8 +11,6 @@ from muster.state.view.stage import RUNS, Stage
 from muster.state.vocabulary.node_faults import DRIVER_FAILED, pressure
 from muster.state.vocabulary.pod import Pod
 
-RANKS_MISSING: Final = "RanksMissing"
-RESTARTED: Final = "RestartedInPlace"
 RESTART_PATIENCE: Final = 120.0
 """Seconds: a kubelet waits 10 to 40 s before the next start, and probes have their own delays."""
 
@@ -153,8 +151,8 @@ class HasEnded:
         what=_again,
         evidence=_restarts,
         words=uncalled,
-        stuck_as=RESTARTED,
+        stuck_as="RestartedInPlace",
         patience=RESTART_PATIENCE,
         runbook="MusterRankMissing",
-        charge=by_user(RANKS_MISSING),
+        charge=by_user("RanksMissing"),
     )
