@@ -5,12 +5,10 @@ and the report that it read, so it is late by the shortest way of a report only.
 pauses.
 """
 
-from math import inf
 from typing import NamedTuple
 
 import msgspec
 
-from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.wall_time import WallTime
 
 MOST_POINTS = 32
@@ -80,57 +78,6 @@ class Lead(msgspec.Struct, frozen=True):
 def another(before: Spent, spent: Spent) -> bool:
     """Return True if a later report of a rank is of another process: these do not change within one."""
     return spent.restarts != before.restarts or spent.first != before.first or 0 <= before.begun != spent.begun
-
-
-def followed(
-    rank: int,
-    step: int,
-    at: float,
-    longest: float,
-    pause: float,
-    spent: Spent,
-    read_at: float,
-    before: Lead | None,
-    pod: Pod | None = None,
-) -> Lead:
-    """Return the lead after a look that read this report of it, given how it was before, and its pod."""
-    if at <= 0:  # a feeder without a clock of the program: a step was made when it was read
-        same = before is not None and before.rank == rank and before.points[-1].step == step
-        at = before.at if before is not None and same else read_at - (before.offset if before is not None else 0.0)
-    else:
-        at = min(at, LONGEST)
-    earlier = before if before is not None and before.rank == rank and at >= before.at else None  # of one clock
-    known = earlier if earlier is not None and not another(earlier.spent, spent) else None
-    if known is not None and (known.at, known.spent, known.pause) == (at, spent, pause):
-        return known
-    if known is not None and spent.first < 0 and step < known.points[-1].step and _turned(pod) > known.reported_at:
-        known = None  # a feeder that shows no process
-    work = max(0.0, at - spent.paused)
-    here = Point(step, work)
-    points = (*known.points, here) if known else (here,)
-    seen = known.begun if known else work
-    offset = min(earlier.offset, read_at - at) if earlier else read_at - at
-    begun = min(spent.begun, at) if spent.begun >= 0 else seen
-    return Lead(
-        rank=rank,
-        offset=offset,
-        at=at,
-        first=spent.first if spent.first >= 0 else known.first if known else step,
-        begun=begun,
-        spent=spent,
-        longest=longest,
-        pause=pause,
-        points=thinned(points, MOST_POINTS),
-        after=_turned(pod, offset + min(begun, points[0].at)) or (known.after if known else 0.0),
-    )
-
-
-def _turned(pod: Pod | None, until: float = inf) -> float:
-    """Return when a container of the pod was last started, or had ended, until then; 0 if that is unknown."""
-    if pod is None:
-        return 0.0
-    ended = pod.last_exit.finished_at if pod.last_exit is not None else 0.0
-    return max((at for at in (pod.started_at, ended) if at <= until), default=0.0)
 
 
 def thinned(points: tuple[Point, ...], most: int) -> tuple[Point, ...]:

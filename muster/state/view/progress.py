@@ -29,13 +29,14 @@ record (``resumed``): a gang that hangs while daemons change is found, later, an
 """
 
 from collections.abc import Iterable, Mapping
+from math import inf
 from statistics import median
 from typing import NamedTuple
 
 import msgspec
 
 from muster.api.progress import report_interval
-from muster.state.view.lead import Lead, Spent, another, followed
+from muster.state.view.lead import LONGEST, MOST_POINTS, Lead, Point, Spent, another, thinned
 from muster.state.view.turns import A_TURN, Turns, at_once
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.wall_time import WallTime
@@ -201,7 +202,7 @@ def progress_in_turns(
     one = ranks[lowest].report
     before_it, former = earlier.lead, earlier.former
     pod = (members or {}).get(lowest)
-    lead = followed(lowest, one.step, one.at, one.longest, one.pause, one.spent, now, before_it, pod)
+    lead = lead_after(one, now, before_it, pod)
     if before_it is not None and before_it.rank == lowest and before_it.points[0] != lead.points[0]:
         turned = lead.after > before_it.begun_at or another(before_it.spent, lead.spent)
         former = before_it if turned else former
@@ -231,6 +232,48 @@ def progress_in_turns(
 
 
 steps_progress = at_once(progress_in_turns)
+
+
+def lead_after(report: StepReport, read_at: float, before: Lead | None, pod: Pod | None = None) -> Lead:
+    """Return the lead after a look that read this report of it, given how it was before, and its pod."""
+    rank, step, spent = report.rank, report.step, report.spent
+    if report.at <= 0:  # a feeder without a clock of the program: a step was made when it was read
+        same = before is not None and before.rank == rank and before.points[-1].step == step
+        at = before.at if before is not None and same else read_at - (before.offset if before is not None else 0.0)
+    else:
+        at = min(report.at, LONGEST)
+    earlier = before if before is not None and before.rank == rank and at >= before.at else None  # of one clock
+    known = earlier if earlier is not None and not another(earlier.spent, spent) else None
+    if known is not None and (known.at, known.spent, known.pause) == (at, spent, report.pause):
+        return known
+    if known is not None and spent.first < 0 and step < known.points[-1].step and _turned(pod) > known.reported_at:
+        known = None  # a feeder that shows no process
+    work = max(0.0, at - spent.paused)
+    here = Point(step, work)
+    points = (*known.points, here) if known else (here,)
+    seen = known.begun if known else work
+    offset = min(earlier.offset, read_at - at) if earlier else read_at - at
+    begun = min(spent.begun, at) if spent.begun >= 0 else seen
+    return Lead(
+        rank=rank,
+        offset=offset,
+        at=at,
+        first=spent.first if spent.first >= 0 else known.first if known else step,
+        begun=begun,
+        spent=spent,
+        longest=report.longest,
+        pause=report.pause,
+        points=thinned(points, MOST_POINTS),
+        after=_turned(pod, offset + min(begun, points[0].at)) or (known.after if known else 0.0),
+    )
+
+
+def _turned(pod: Pod | None, until: float = inf) -> float:
+    """Return when a container of the pod was last started, or had ended, until then; 0 if that is unknown."""
+    if pod is None:
+        return 0.0
+    ended = pod.last_exit.finished_at if pod.last_exit is not None else 0.0
+    return max((at for at in (pod.started_at, ended) if at <= until), default=0.0)
 
 
 def resumed(epoch: int, now: float, *, step: int, reporting: int, patience: float) -> Progress:

@@ -3,14 +3,19 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.state.view.lead import MOST_POINTS, Lead, Point, Spent, between, followed, thinned
-from muster.state.view.progress import StepReport, steps_progress
+from muster.state.view.lead import MOST_POINTS, Lead, Point, Spent, between, thinned
+from muster.state.view.progress import StepReport, lead_after, steps_progress
 from muster.state.vocabulary.pod import Exit
 from tests.builders import NOW, pod, sure
 
 
 def look(step: int, at: float, read_at: float, before: Lead | None = None, **more: float) -> Lead:
-    return followed(0, step, at, 1.0, more.pop("pause", 0.0), Spent(**more), read_at, before)  # type: ignore[arg-type]
+    pause = more.pop("pause", 0.0)
+    return lead_after(report(step, at, Spent(**more), pause), read_at, before)  # type: ignore[arg-type]
+
+
+def report(step: int, at: float, spent: Spent, pause: float = 0.0) -> StepReport:
+    return StepReport(0, step, 1, at, 1.0, pause=pause, spent=spent)
 
 
 def test_the_wall_time_of_a_report_is_by_the_shortest_way_of_any() -> None:
@@ -57,11 +62,11 @@ def test_the_containers_of_a_pod_that_turned_after_the_first_step_are_others() -
     last = Exit("proxy", 1, 0, "Error", "", NOW - 7)
     for started, after in ((NOW - 5, NOW - 5), (NOW + 5, NOW - 7)):
         member = pod(0, started_at=started, last_exit=last)
-        assert followed(0, 9, 109.0, 1.0, 0.0, spent, NOW + 9, None, member).after == after
+        assert lead_after(report(9, 109.0, spent), NOW + 9, None, member).after == after
     begun_late = spent._replace(begun=-1.0)
-    before = followed(0, 0, 100.0, 1.0, 0.0, begun_late, NOW, None, pod(0, started_at=NOW - 5))
+    before = lead_after(report(0, 100.0, begun_late), NOW, None, pod(0, started_at=NOW - 5))
     later = pod(0, started_at=NOW + 5)  # of a container beside it, while the first step was compiled
-    assert followed(0, 3, 120.0, 1.0, 0.0, spent._replace(begun=115.0), NOW + 20, before, later).after == NOW - 5
+    assert lead_after(report(3, 120.0, spent._replace(begun=115.0)), NOW + 20, before, later).after == NOW - 5
 
 
 def test_the_lowest_reporting_rank_leads() -> None:
