@@ -35,6 +35,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from muster.api.gang import Steps
 from muster.api.progress import report_interval
 from muster.state.view.lead import LONGEST, MOST_POINTS, Lead, Point, Spent, another, thinned
 from muster.state.view.turns import A_TURN, Turns, at_once
@@ -276,15 +277,15 @@ def _turned(pod: Pod | None, until: float = inf) -> float:
     return max((at for at in (pod.started_at, ended) if at <= until), default=0.0)
 
 
-def resumed(epoch: int, now: float, *, step: int, reporting: int, patience: float) -> Progress:
+def resumed(steps: Steps, now: float) -> Progress:
     """Return the progress, by the record, of a gang that sent its reports to the daemon before this one."""
     return Progress(
-        epoch=epoch,
+        epoch=steps.epoch,
         read_at=now,
         moved_at=now,
-        step=step,
-        reporting=reporting,
-        longest=min(patience / HANG_INTERVALS, LONGEST_INTERVAL) if patience > HANG_SECONDS else 0.0,
+        step=steps.step,
+        reporting=steps.reporting,
+        longest=min(steps.hung_after / HANG_INTERVALS, LONGEST_INTERVAL) if steps.hung_after > HANG_SECONDS else 0.0,
         pause=SENT_AGAIN,
         repeated=True,
         sent=True,

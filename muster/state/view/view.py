@@ -270,8 +270,7 @@ class View:
             self.sent.add(self.own.report, record.epoch, now)
         steps = record.steps
         if known is None and steps is not None and steps.hung_after and steps.epoch == record.epoch:
-            patience = float(steps.hung_after)
-            known = resumed(steps.epoch, max(now, since), step=steps.step, reporting=steps.reporting, patience=patience)
+            known = resumed(steps, max(now, since))
         hung = known is not None and known.hung
         if (reports := self.sent.taken(record.epoch)) is not None:
             members = self.of(record.epoch).members
