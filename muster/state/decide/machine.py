@@ -147,12 +147,9 @@ class Decision(msgspec.Struct, frozen=True):
         Such a record may be stale. Writing it under its resourceVersion first shows that it is not, because a stale one
         conflicts.
         """
-        deletions = (action for action in self.actions if isinstance(action, DeletePods))
-        return any(self._newer(pod) for action in deletions for pod in action.pods)
-
-    def _newer(self, pod: Pod) -> bool:
-        of_epoch = pod.epoch == self.record.epoch
-        return pod.epoch > self.record.epoch or (of_epoch and pod.attempt > self.record.attempt_of(pod.rank))
+        record = self.record
+        pods = (pod for action in self.actions if isinstance(action, DeletePods) for pod in action.pods)
+        return any((pod.epoch, pod.attempt) > (record.epoch, record.attempt_of(pod.rank)) for pod in pods)
 
 
 def decide(plan: Plan, record: Record | None, view: View, now: float, *, step: float = 0.0) -> Decision:

@@ -80,9 +80,8 @@ def judge(context: Context, passed: Sequence[ClockRule]) -> Restart | Repair | F
 
 def _missing(context: Context, clock: ClockRule) -> frozenset[int]:
     """Return the ranks that the sentence of the clock names: those that the roll misses."""
-    probe = context.probe
-    served = clock.name is ClockName.ASSEMBLY and probe is not None and probe.served
-    return frozenset(probe.missing) if served and probe is not None else frozenset()
+    probe = context.probe if clock.name is ClockName.ASSEMBLY else None
+    return frozenset(probe.missing) if probe is not None and probe.served else frozenset()
 
 
 def _late(context: Context, clock: ClockRule) -> Member | None:

@@ -94,14 +94,12 @@ def _coordinator(context: Context, assembly: Assembly, address: str) -> Row:
 
 def _scheduled(context: Context) -> Row:
     """Return the row of Scheduled: true once every member had a node in this epoch."""
+    tally, size = context.tally, context.plan.together
     if context.complete:
-        size = context.plan.together
         return True, "AllScheduled", "its only member has a node" if size == 1 else f"all {size} members have a node"
-    scheduled, size = context.tally.scheduled, context.plan.together
-    tally = context.tally
     waiting = tally.idle.values() if size <= EXACT else chain(tally.unplaced.values(), tally.gated.values())
     unplaced = next((pod for pod in waiting if not pod.scheduled), None)
     if unplaced is None:
-        return False, "Waiting", f"{share(scheduled, size)} members have a node"
+        return False, "Waiting", f"{share(tally.scheduled, size)} members have a node"
     reason = unplaced.waiting_reason or "Waiting"
-    return False, reason, f"{share(scheduled, size)} members have a node; {waits(context, unplaced)}"
+    return False, reason, f"{share(tally.scheduled, size)} members have a node; {waits(context, unplaced)}"

@@ -26,7 +26,9 @@ def worded(context: Context, end: Fail) -> Fail:
     if end.reason == recurrence.REASON and end.cause is not None:
         parts = recurring(recurrence.ended(context, end.cause)), sentence(end.cause)
     elif end.reason == restart.GIVEN_UP:
-        parts = "every member has ended", _given_up(restart.given_up(context))
+        ranks = restart.given_up(context)
+        were = f"{of_ranks(ranks, NAMED_RANGES)} failed and {'was' if len(ranks) == 1 else 'were'} not run again"
+        parts = "every member has ended", were
     return replace(end, message="; ".join(filter(None, parts)))
 
 
@@ -46,10 +48,6 @@ def _why(context: Context, end: Fail) -> str:
             most = plan.restarts.max_disruptions
             return f"limit of disruptions in a row reached ({most} of {most})"
     return ""
-
-
-def _given_up(ranks: list[int]) -> str:
-    return f"{of_ranks(ranks, NAMED_RANGES)} failed and {'was' if len(ranks) == 1 else 'were'} not run again"
 
 
 def share(plan: Plan, record: Record) -> str:

@@ -178,16 +178,12 @@ def joined(answer: RollAnswer, rank_of: Mapping[str, int]) -> RollAnswer:
 
     A rank without an entry is missing; an address without a rank (a pod that is not a member) is left out.
     """
-    ranks = [_rank(identity, rank_of) for identity in answer.identities]
+    ranks = [int(each[1:]) if each.startswith("#") else rank_of.get(each) for each in answer.identities]
     errors = tuple(each._replace(rank=rank) for each in answer.errors if (rank := ranks[each.rank]) is not None)
     known = {rank: state for rank, state in zip(ranks, answer.states, strict=True) if rank is not None}
     size = max(min(answer.expected or 0, MAX_MEMBERS), max(rank_of.values(), default=-1) + 1)
     states = tuple(known.get(rank, RankState.MISSING) for rank in range(size))
     return replace(answer, states=states, identities=(), errors=errors)
-
-
-def _rank(identity: str, rank_of: Mapping[str, int]) -> int | None:
-    return int(identity[1:]) if identity.startswith("#") else rank_of.get(identity)
 
 
 STALE_MEMBERS = "StaleMembers"

@@ -131,14 +131,10 @@ class Awaited(NamedTuple):
         """The ranks at work."""
         return tuple(rank for rank, _ in self.workers)
 
-    @property
-    def for_input(self) -> bool:
-        """True if all of them wait for a person."""
-        return all(doing.how == INPUT for _, doing in self.workers)
-
     def outlasts(self, seconds: float, patience: float) -> bool:
         """Return True if it has lasted longer than a pause may; ``patience`` is five times the longest before."""
-        return not self.for_input and seconds >= max(OWN_SECONDS, patience)
+        for_a_person = all(doing.how == INPUT for _, doing in self.workers)
+        return not for_a_person and seconds >= max(OWN_SECONDS, patience)
 
 
 def awaited(workers: Iterable[tuple[int, Doing]], waiting: int, before: Awaited | None) -> Awaited | None:
