@@ -250,7 +250,6 @@ def read_admission(context: Context) -> actions.ReadAdmission | None:
 
 
 def _lost(context: Context) -> tuple[str, str]:
-    """Return the reason why the Workload no longer gives quota."""
     if context.view.queue_problem:
         return UNAVAILABLE, context.view.queue_problem
     workload = workload_of(context.plan, context.view)

@@ -169,7 +169,6 @@ def _as_persisted(context: Context, coordinator: Coordinator) -> Assembly | None
 
 
 def _before_serving(context: Context, coordinator: Coordinator) -> Assembly:
-    """Return the assembly while the coordinator has not answered in this epoch yet."""
     pod = context.tally.members.get(coordinator.rank)
     since = lateness.serves_since(context, coordinator)
     stuck, look_again = "", None

@@ -157,9 +157,7 @@ class Plan:
 
     def members(self) -> Iterator[Member]:
         """Yield every member, in rank order."""
-        for group in self.groups:
-            for offset in range(group.size):
-                yield group.member(offset)
+        return (group.member(offset) for group in self.groups for offset in range(group.size))
 
     def group(self, name: str) -> Group | None:
         """Return the group of that name, or None."""

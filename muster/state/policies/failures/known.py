@@ -224,7 +224,6 @@ def _evidence(context: Context, found: Finding, ranks: tuple[int, ...]) -> Itera
 
 
 def _since(context: Context, cause: MissingCause) -> float:
-    """Return since when the cause is known."""
     probe = context.probe
     if cause in _OF_COORDINATOR and probe is not None:
         return probe.silent_at or probe.since

@@ -189,8 +189,7 @@ def arrivals_in_turns(
     known = before.windows if before is not None and before.epoch == epoch else {}
     groups: dict[_Group, dict[int, tuple[int, Share]]] = defaultdict(dict)
     processes = 0
-    for report in reports:
-        processes += 1
+    for processes, report in enumerate(reports, 1):
         if processes % A_TURN == 0:
             yield
         for share in report.shares:
