@@ -21,7 +21,7 @@ class Row:
 
     ``test`` is ``file::function``, or ``file::function[case]`` where the case is a text in the file. A row with
     ``set`` (a ``PATH=VALUE`` on the base manifest of its section) is tried: with ``refused`` the manifest must be
-    refused with that text, else it must be read.
+    refused with that text, else it must be read. ``whole`` states the place of the refusal and the advice, too.
     """
 
     field: str
@@ -29,6 +29,7 @@ class Row:
     test: str = ""
     set: str = ""
     refused: str = ""
+    whole: str = ""
 
     @property
     def works(self) -> bool:

@@ -93,6 +93,7 @@ NULLS = {
 """By their place the fields that may be null, beside those of ``ZEROS``."""
 CASES = [
     *ZEROS.items(),
+    (f"{RULES}.0.onPodConditions.0.status", "True"),
     *((path, None) for path in ZEROS),
     *((f"{place}{field}", None) for place, fields in NULLS.items() for field in fields.split()),
 ]
@@ -114,12 +115,6 @@ def test_a_policy_that_is_null_is_absent(part: str) -> None:
     del absent["spec"][part]
     null["spec"][part] = None
     assert _plan(null) == _plan(absent)
-
-
-def test_a_condition_without_a_status_is_one_that_is_true() -> None:
-    stated = whole()
-    put(stated["spec"], f"{RULES}.0.onPodConditions.0.status", "True")
-    assert _plan(stated) == _plan(whole())
 
 
 def failing(rules: object) -> Object:

@@ -52,7 +52,6 @@ class Cluster:
         return self.record
 
     def edit(self, **spec: Any) -> None:
-        """The spec changes."""
         self.object["spec"].update(spec)
         self.object["metadata"]["generation"] += 1
         self.plan = plan_of(self.object)
@@ -67,14 +66,12 @@ class Cluster:
         raise AssertionError("the decisions do not come to an end")
 
     def run(self, group: str = "w", job: int | None = None, *indexes: int, ready: bool = True) -> None:
-        """Pods of these jobs run, and are ready."""
         for pod in self.of(group, job, *indexes):
             changes = {"phase": PodPhase.RUNNING, "scheduled": True, "started": True, "ready": ready}
             self._set(pod, **changes, node="n", ip="10.0.0.1")
         self.step()
 
     def succeed(self, group: str = "w", job: int | None = None, *indexes: int) -> None:
-        """Pods of these jobs end with 0."""
         for pod in self.of(group, job, *indexes):
             self._end(pod, 0)
         self.step()
@@ -102,17 +99,14 @@ class Cluster:
             self._set(found[0], **changes, node="n", ip="10.0.0.1")
 
     def hold(self, name: str) -> None:
-        """The pod does not go when it is deleted."""
         self.held.add(name)
 
     def release(self, name: str) -> None:
-        """It goes."""
         self.held.discard(name)
         self._gone(self.pods[name])
         self.step()
 
     def lose(self, group: str = "w", job: int = 0, index: int = 0) -> None:
-        """The pod is gone."""
         for pod in self.of(group, job, index):
             self._gone(pod)
         self.step()
@@ -137,7 +131,6 @@ class Cluster:
         self.step()
 
     def of(self, group: str, job: int | None = None, *indexes: int) -> list[Pod]:
-        """The current pods of these jobs."""
         members = self.view.of(self.kept.epoch).members.values()
         found = [pod for pod in members if pod.group == group and job in (None, pod.job)]
         return sorted((pod for pod in found if not indexes or pod.index in indexes), key=lambda pod: pod.rank)
@@ -148,12 +141,10 @@ class Cluster:
         return list(dict.fromkeys(f"{pod.group}-{pod.job}" for pod in members if group in (None, pod.group)))
 
     def condition(self, kind: str) -> tuple[str, str] | None:
-        """Status and reason of a condition."""
         found = [each for each in self.status.get("conditions", ()) if each["type"] == kind]
         return (found[0]["status"], found[0]["reason"]) if found else None
 
     def message(self, kind: str) -> str:
-        """The message of a condition."""
         return str(next(each["message"] for each in self.status["conditions"] if each["type"] == kind))
 
     def counts(self, group: str = "w") -> str:

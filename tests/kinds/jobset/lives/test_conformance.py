@@ -30,8 +30,6 @@ FAIL = {"action": "FailJobSet"}
 
 
 def case(name: str) -> Callable[[Case], Case]:
-    """Add a case to the table."""
-
     def add(function: Case) -> Case:
         assert name not in CASES
         CASES[name] = function
@@ -47,48 +45,22 @@ def one(name: str = "w", replicas: int = 1, pods: int = 1, **changes: Any) -> di
 
 
 def cluster(*jobs: dict[str, Any], **spec: Any) -> Cluster:
-    """A JobSet of these, launched."""
     return Cluster(jobset(*(jobs or (one(replicas=2),)), **spec))
 
 
 def rules(*each: dict[str, Any], most: int = 1) -> dict[str, Any]:
-    """A failure policy."""
     return {"maxRestarts": most, "rules": list(each)}
 
 
 def ended(seen: Cluster, reason: str, first: str = "t-w-0") -> None:
-    """The JobSet has failed for that reason."""
     assert seen.condition("Failed") == ("True", reason)
     assert seen.message("Failed").endswith(f"(first failed job: {first})")
     assert seen.status["terminalState"] == "Failed"
 
 
 def restarted(seen: Cluster, restarts: int, counted: int) -> None:
-    """So many restarts, and so many of them counted."""
     assert (seen.status["restarts"], seen.status.get("restartsCountTowardsMax", 0)) == (restarts, counted)
     assert seen.condition("Failed") is None
-
-
-@case("setting suspend is allowed")
-def _() -> None:
-    seen = cluster()
-    seen.edit(suspend=True)
-    assert seen.condition("Suspended") == ("True", "SuspendedJobs")
-
-
-@case("create jobs")
-def _() -> None:
-    seen = cluster(one("a"), one("w", replicas=3))
-    assert seen.names() == ["a-0", "w-0", "w-1", "w-2"]
-    assert (seen.counts("a"), seen.counts("w")) == ("active 1", "active 3")
-
-
-@case("not succeed if any job incomplete")
-def _() -> None:
-    seen = cluster()
-    seen.succeed("w", 0)
-    assert seen.condition("Completed") is None
-    assert seen.counts() == "active 1 succeeded 1"
 
 
 @case("DNS hostnames => one headless service")
@@ -205,17 +177,11 @@ def _() -> None:
     assert seen.condition("RestartingJobSet") == ("False", "JobSetCompleted")
 
 
-@case("created suspended")
+@case("created suspended; resume suspended, with a changed pod template")
 def _() -> None:
     seen = cluster(suspend=True)
-    assert seen.names() == []
-    assert seen.counts() == "suspended 2"
+    assert (seen.names(), seen.counts()) == ([], "suspended 2")
     assert seen.condition("Suspended") == ("True", "SuspendedJobs")
-
-
-@case("resume suspended, with a changed pod template")
-def _() -> None:
-    seen = cluster(suspend=True)
     seen.edit(suspend=False, replicatedJobs=[one(replicas=2, pod={"nodeSelector": {"zone": "b"}})])
     assert seen.condition("Suspended") == ("False", "ResumeJobs")
     assert seen.names() == ["w-0", "w-1"]
@@ -223,11 +189,12 @@ def _() -> None:
     assert seen.status["restarts"] == 0, "a resume is no restart"
 
 
-@case("suspend running")
+@case("setting suspend is allowed; suspend running")
 def _() -> None:
     seen = cluster(failurePolicy={"maxRestarts": 1})
     seen.run()
     seen.edit(suspend=True)
+    assert seen.condition("Suspended") == ("True", "SuspendedJobs")
     assert (seen.names(), seen.counts()) == ([], "suspended 2")
     seen.edit(suspend=False)
     assert (seen.names(), seen.status["restarts"]) == (["w-0", "w-1"], 0)
@@ -242,23 +209,20 @@ def _() -> None:
     assert seen.view.engine.service
 
 
-@case("status after all succeed")
+@case("create jobs; replicatedJobsStatuses create/update; status after all succeed")
 def _() -> None:
-    seen = cluster(one("a"), one("b", 2))
-    seen.succeed("a")
-    seen.succeed("b")
-    assert (seen.counts("a"), seen.counts("b")) == ("succeeded 1", "succeeded 2")
-
-
-@case("replicatedJobsStatuses create/update")
-def _() -> None:
-    seen = cluster(one(replicas=2, pods=2))
+    seen = cluster(one("a"), one("w", replicas=2, pods=2))
+    assert seen.names() == ["a-0", "w-0", "w-1"]
     seen.run("w", 0, 0)
-    assert seen.counts() == "active 2"
+    assert (seen.counts("a"), seen.counts()) == ("active 1", "active 2")
     seen.run("w", 0, 1)
     assert seen.counts() == "active 2 ready 1"
     seen.run("w", 1)
     assert seen.counts() == "active 2 ready 2"
+    seen.succeed("w", 0)
+    assert seen.counts() == "active 1 ready 1 succeeded 1"
+    seen.succeed("w", 1)
+    assert seen.counts() == "succeeded 2"
 
 
 @case("active jobs deleted after success")
@@ -283,13 +247,6 @@ def _() -> None:
     assert Cluster(jobset(one(), name="t-x7k2p")).plan.domain == "t-x7k2p"
 
 
-@case("InOrder suspend keeps suspended")
-def _() -> None:
-    seen = cluster(one("a"), one("b"), suspend=True, **IN_ORDER)
-    assert (seen.counts("a"), seen.counts("b")) == ("suspended 1", "suspended 1")
-    assert seen.condition("StartupPolicyInProgress") is None
-
-
 @case("AnyOrder suspend / resume")
 def _() -> None:
     seen = cluster(one("a"), one("b"), suspend=True)
@@ -297,9 +254,11 @@ def _() -> None:
     assert seen.names() == ["a-0", "b-0"]
 
 
-@case("InOrder resume")
+@case("InOrder suspend keeps suspended; InOrder resume")
 def _() -> None:
     seen = cluster(one("a"), one("b"), suspend=True, **IN_ORDER)
+    assert (seen.counts("a"), seen.counts("b")) == ("suspended 1", "suspended 1")
+    assert seen.condition("StartupPolicyInProgress") is None
     seen.edit(suspend=False)
     assert seen.names() == ["a-0"]
     assert seen.condition("Suspended") == ("True", "SuspendedJobs"), "until the last one has started"
@@ -309,18 +268,13 @@ def _() -> None:
     assert seen.condition("Suspended") == ("False", "ResumeJobs")
 
 
-@case("InOrder a not ready => b not run")
+@case("InOrder a not ready => b not run; InOrder restart")
 def _() -> None:
-    seen = cluster(one("a"), one("b"), **IN_ORDER)
+    seen = cluster(one("a"), one("b"), failurePolicy={"maxRestarts": 1}, **IN_ORDER)
     seen.run("a", 0, ready=False)
     assert seen.names() == ["a-0"]
     assert seen.condition("StartupPolicyInProgress") == ("True", "InOrderStartupPolicyInProgress")
     assert seen.condition("StartupPolicyCompleted") is None
-
-
-@case("InOrder restart")
-def _() -> None:
-    seen = cluster(one("a"), one("b"), failurePolicy={"maxRestarts": 1}, **IN_ORDER)
     seen.run("a")
     seen.run("b")
     assert seen.condition("StartupPolicyCompleted") == ("True", "InOrderStartupPolicyCompleted")
@@ -530,13 +484,13 @@ def test_conformance_of_a_failure_that_restarts_the_jobset(policy: dict[str, Any
     ended(seen, "ReachedMaxRestarts", "t-b-0")
 
 
-STRATEGIES = {
-    "BlockingRecreate waits for all deletions": "BlockingRecreate",
-    "Recreate restarts jobs individually (Muster waits for all, as BlockingRecreate)": "Recreate",
-}
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        pytest.param("BlockingRecreate", id="BlockingRecreate waits for all deletions"),
+        pytest.param("Recreate", id="Recreate restarts jobs individually (Muster waits for all, as BlockingRecreate)"),
+    ],
+)
 def test_conformance_of_a_restart_strategy(strategy: str) -> None:
     seen = cluster(failurePolicy={"maxRestarts": 1, "restartStrategy": strategy})
     seen.run()

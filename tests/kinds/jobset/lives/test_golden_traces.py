@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from muster.state.vocabulary.pod import PodPhase
 from tests.builders import NOW
 from tests.kinds.jobset.lives.cluster import Cluster
 
@@ -63,7 +62,6 @@ def most(history: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
 
 
 def bare(status: dict[str, Any]) -> dict[str, Any]:
-    """The status without times."""
     rows = [{name: row[name] for name in row if name != "lastTransitionTime"} for row in status["conditions"]]
     return {**status, "conditions": rows}
 
@@ -75,10 +73,3 @@ def test_the_status_is_that_of_the_controller(path: Path) -> None:
     assert counters(seen.history) == counters(theirs)
     assert most(seen.history) == most(theirs)
     assert bare(seen.status) == bare(theirs[-1])
-
-
-def test_a_replay_follows_every_pod_of_its_trace() -> None:
-    for path in TRACES:
-        events = json.loads(path.read_text(encoding="utf-8"))["events"]
-        assert {event["pod"]["phase"] for event in events if "pod" in event} <= {each.value for each in PodPhase}
-        assert any("pod" in event for event in events)

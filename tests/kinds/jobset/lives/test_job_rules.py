@@ -31,7 +31,6 @@ def because(reason: str, pattern: str = "") -> list[dict[str, Any]]:
 
 
 def failed_so(seen: Cluster) -> bool:
-    """The rule applied."""
     return seen.condition(RESTARTING) == ("True", "FailurePolicy_seen")
 
 

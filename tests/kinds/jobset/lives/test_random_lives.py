@@ -27,7 +27,6 @@ def jobs(draw: st.DrawFn, name: str) -> dict[str, Any]:
 
 @st.composite
 def objects(draw: st.DrawFn) -> dict[str, Any]:
-    """A JobSet."""
     first, second = draw(jobs("a")), draw(jobs("b"))
     if wait := draw(st.sampled_from(["", "Ready", "Complete"])):
         second["dependsOn"] = [{"name": "a", "status": wait}]
