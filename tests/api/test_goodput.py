@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muster.api.goodput import BADPUT, LEAST_SPANS, Bucket, Goodput, StepMark, StepTime, step_time
-from tests.builders import NOW
+from tests.builders import NOW, sure
 
 SECONDS = st.lists(st.floats(0, 10**5), max_size=20)
 
@@ -68,6 +68,5 @@ def test_few_marks_tell_no_usual_step() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 10**6), st.integers(0, 10**9)), min_size=LEAST_SPANS, max_size=23))
 def test_the_deviation_is_a_part_of_the_time_of_the_steps(spans: list[tuple[int, int]]) -> None:
-    found = step_time(marks(*spans))
-    assert found is not None
+    found = sure(step_time(marks(*spans)))
     assert 0 <= found.beyond <= sum(ms for _, ms in spans)

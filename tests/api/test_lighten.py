@@ -8,8 +8,9 @@ import yaml
 
 from muster.api.manifest.changes import Share, lighten
 from muster.api.manifest.load import Loaded
-from muster.api.manifest.yaml.reader import plain, read_yaml
+from muster.api.manifest.yaml.reader import plain
 from muster.kinds.manifests.load import load_any_node
+from tests.api.test_overrides import tree
 from tests.kinds.convert.test_corpus import AS_IT_IS
 
 SHARE = Share(cpus=0.5, memory=2.0)
@@ -18,17 +19,14 @@ FILES = sorted(path for folder in CORPORA for path in folder.glob("*.yaml"))
 
 
 def light(text: str) -> tuple[Any, list[str]]:
-    node, problems = read_yaml(text, filename="m.yaml")
-    assert node is not None
-    assert not problems
+    node = tree(text)
     changes = lighten(node, SHARE)
     return plain(node), changes
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.parent.name}/{path.stem}")
 def test_every_member_fits_and_what_is_left_can_be_loaded(path: Path) -> None:
-    node, _ = read_yaml(path.read_text(), filename=path.name)
-    assert node is not None
+    node = tree(path.read_text())
     lighten(node, SHARE)
     if path.stem in AS_IT_IS:
         assert "nvidia.com" not in str(plain(node))

@@ -8,6 +8,7 @@ import pytest
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.load import Loaded, experiment_object, load_manifest
 from muster.api.manifest.problems import ManifestError
+from tests.builders import sure
 
 CORPUS = Path(__file__).parent / "corpus"
 VALID = sorted((CORPUS / "valid").glob("*.yaml"))
@@ -111,8 +112,7 @@ def test_ray_groups_keep_their_start_parameters() -> None:
     assert small.ray_start_params == (("num-cpus", "0"), ("object-store-memory", "1000000000"))
     assert (pool.name, pool.members) == ("gpu-pool", 0)
     assert loaded.spec.debug is not None
-    assert loaded.spec.debug.jupyter is not None
-    assert loaded.spec.debug.jupyter.enabled is False
+    assert sure(loaded.spec.debug.jupyter).enabled is False
 
 
 def test_an_experiment_file_has_musters_own_fields() -> None:
@@ -125,8 +125,7 @@ def test_an_experiment_file_has_musters_own_fields() -> None:
     assert spec.restart_policy.backoff.max_seconds == 90
     assert spec.clocks.pending is not None
     assert (spec.clocks.pending.after_seconds, spec.clocks.pending.action) == (7_200, "Fail")
-    assert spec.clocks.terminating is not None
-    assert spec.clocks.terminating.action == "Alert"
+    assert sure(spec.clocks.terminating).action == "Alert"
     assert [warning.field for warning in loaded.warnings] == ["metadata", "status"]
 
 

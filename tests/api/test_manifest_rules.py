@@ -34,7 +34,6 @@ def types_of(operator: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def manifest(operator: str = "jax", types: Any = None, name: str | None = None, **spec: Any) -> str:
-    """The text of a small manifest."""
     body: dict[str, Any] = {"operator": operator, "image": "demo", "command": "python main.py"}
     body |= {"types": types_of(operator, {}) if types is None else types, **spec}
     return dump({**({"name": name} if name else {}), "spec": body})

@@ -189,13 +189,6 @@ OWNED = [
 ]
 
 
-def test_a_refusal_names_file_line_column_and_field() -> None:
-    found = complaint("  spec:\n    hostname: a")
-    assert found == (
-        "e.yaml:12:17: spec.template.spec.hostname: Muster gives every member a host name of its own, remove it"
-    )
-
-
 MAIN = [
     ("image: x", "image", "set spec.image"),
     ("command: [x]", "command", "set spec.command"),

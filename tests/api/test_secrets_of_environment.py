@@ -20,6 +20,7 @@ from tests.bounds.test_bounds import steps
 
 VALUE = "Zq7 is not-known"
 WORD = "Zq7-is-not-known"
+TOKEN = "k9#mQ2/vL+7x"
 BY_NAME = {"name": "RUN_OWNER", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
 PRINTED = (
     f"RUN_OWNER={VALUE}",
@@ -72,10 +73,10 @@ def test_a_variable_of_a_config_map_or_with_a_value_is_no_name() -> None:
 
 
 def test_secrets_are_found_wherever_a_spec_has_its_templates() -> None:
-    template = {"spec": {"containers": [{"env": [BY_NAME, {"name": "API_TOKEN", "value": "k9#mQ2/vL+7x"}]}]}}
+    template = {"spec": {"containers": [{"env": [BY_NAME, {"name": "API_TOKEN", "value": TOKEN}]}]}}
     found = secrets_within({"replicatedJobs": [{"template": {"spec": {"template": template}}}]})
     assert found.names == {"run_owner"}
-    assert "k9#mQ2/vL+7x" in found.values
+    assert TOKEN in found.values
 
 
 @pytest.mark.parametrize(
@@ -105,8 +106,9 @@ def test_the_time_is_linear_in_the_text(text: str) -> None:
     assert two <= 2.3 * one
 
 
-def test_the_last_words_of_a_program_hold_no_value_by_name() -> None:
-    secrets = secrets_of({"containers": [{"env": [BY_NAME]}]})
+def test_the_last_words_of_a_program_hold_no_secret_of_its_pod() -> None:
+    secrets = secrets_of({"containers": [{"env": [BY_NAME, {"name": "API_TOKEN", "value": TOKEN}]}]})
+    assert words(f"wrong key {TOKEN}", secrets=secrets).text == f"wrong key {REMOVED}"
     said = f"Traceback (most recent call last):\n  File \"a.py\", line 4, in f\nKeyError: {{'RUN_OWNER': '{VALUE}'}}"
     found = words(said, secrets=secrets)
     assert found.text == f"KeyError: {{'RUN_OWNER': '{REMOVED}'}}"

@@ -13,8 +13,6 @@ from muster.api.manifest.yaml.scalars import resolve
 
 
 class Counter:
-    """Counts the parser's events that were read."""
-
     events = 0
 
 
@@ -36,7 +34,6 @@ def counter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def parsed(document: str) -> Node:
-    """The tree of a document without problems."""
     node, problems = read_yaml(document, filename="m")
     assert problems == []
     assert node is not None
@@ -44,7 +41,6 @@ def parsed(document: str) -> Node:
 
 
 def problem_of(document: str) -> str:
-    """The only problem of a document."""
     (problem,) = read_yaml(document, filename="m.yaml")[1]
     message = str(problem)
     assert message.isprintable()

@@ -12,7 +12,7 @@ from muster.state.decide.machine import decide
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.rules import ClockAction, ClockName
-from tests.builders import NOW, view
+from tests.builders import NOW, sure, view
 from tests.kinds.test_operators import SMALL, planned
 
 RAY = {"Head": {"resources": SMALL}, "Workers": [{"name": "w", "count": 1, "resources": SMALL}]}
@@ -27,8 +27,7 @@ def jupyter(**spec: Any) -> Plan:
 
 
 def total(run: Plan) -> float:
-    clock = run.clock(ClockName.TOTAL)
-    assert clock is not None
+    clock = sure(run.clock(ClockName.TOTAL))
     assert clock.action is ClockAction.FAIL
     return clock.after
 
@@ -41,16 +40,14 @@ def test_a_tunnel_takes_the_place_of_the_command_in_each_member() -> None:
         "code tunnel user login --provider github && exec code tunnel --accept-server-license-terms"
         in group.pod.command
     )
-    assert run.coordinator is not None
-    assert run.coordinator.probe is ProbeKind.NONE
+    assert sure(run.coordinator).probe is ProbeKind.NONE
 
 
 def test_a_jupyter_server_is_the_job_that_the_submitter_submits() -> None:
     run = jupyter()
     submitter = run.groups[-1]
     assert "exec jupyter server --ip=0.0.0.0 --port=8888 --no-browser" in submitter.pod.argv[-1]
-    assert run.coordinator is not None
-    assert run.coordinator.probe is not ProbeKind.NONE
+    assert sure(run.coordinator).probe is not ProbeKind.NONE
 
 
 @pytest.mark.parametrize(

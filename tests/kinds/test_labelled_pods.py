@@ -13,7 +13,7 @@ from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
-from tests.builders import NOW, pod, record, view
+from tests.builders import NOW, pod, record, sure, view
 
 NO_PATHS = ("", "healthz", "http://10.0.0.9/", "/a b", "/a\r\nHost: b", "/a#b", "/é", 201 * "/", "/a\n")
 """What an http probe does not ask for."""
@@ -81,23 +81,20 @@ def test_a_set_of_pods_is_observed_under_its_title() -> None:
 def test_kind_port_and_path_of_the_coordinators_probe_are_stated(
     asked: dict[str, str], kind: ProbeKind, path: str
 ) -> None:
-    coordinator = LABELLED_PODS.plan_of(made(3, coordinator_port="8080", **asked)).coordinator
-    assert coordinator is not None
+    coordinator = sure(LABELLED_PODS.plan_of(made(3, coordinator_port="8080", **asked)).coordinator)
     assert (coordinator.rank, coordinator.probe, coordinator.port, coordinator.path) == (0, kind, 8080, path)
 
 
 @pytest.mark.parametrize("probe", ["tcp", "grpc", "http"])
 def test_a_single_pod_is_asked_by_a_probe_of_its_ports_alone(probe: str) -> None:
-    coordinator = LABELLED_PODS.plan_of(made(1, coordinator_port="8080", probe=probe)).coordinator
-    assert coordinator is not None
+    coordinator = sure(LABELLED_PODS.plan_of(made(1, coordinator_port="8080", probe=probe)).coordinator)
     assert coordinator.probe == probe
 
 
 def test_a_stated_probe_is_aimed_at_the_ip_of_the_coordinators_pod() -> None:
     plan = LABELLED_PODS.plan_of(made(probe="http", coordinator_port="80", probe_path="//169.254.169.254/latest"))
     pods = [pod(rank, ip=f"10.0.0.{rank + 1}") for rank in range(3)]
-    target = decide(plan, record(phase=Phase.ASSEMBLING, assembling_at=NOW), view(*pods), NOW).probe
-    assert target is not None
+    target = sure(decide(plan, record(phase=Phase.ASSEMBLING, assembling_at=NOW), view(*pods), NOW).probe)
     assert (target.address, target.kind, target.path) == ("10.0.0.1:80", "http", "//169.254.169.254/latest")
 
 

@@ -12,11 +12,9 @@ from muster.api.manifest.operators import injected_env
 from muster.api.names import ENV_PREFIX
 from muster.kinds import experiments
 from muster.kinds.experiments import REGISTRY, plan_of
-from muster.kinds.jax.operator import JAX
 from muster.kinds.pytorch.operator import OPENED_BY
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, RestartPolicy
 from muster.state.vocabulary.pod import Env, PodSpec, Port, Source, Toleration, Volume
 from muster.state.vocabulary.record import ConditionType
 from muster.state.vocabulary.rules import (
@@ -31,7 +29,8 @@ from muster.state.vocabulary.rules import (
     Quantifier,
     SuccessRule,
 )
-from tests.builders import Clock, clock_rules
+from tests import builders
+from tests.builders import Clock, clock_rules, sure
 from tests.state.story import Story
 
 COMMAND = PodSpec("example.org/train:1", "python train.py")
@@ -115,8 +114,7 @@ def test_jax_ranks_find_rank_zero_by_address() -> None:
 def test_a_single_process_waits_for_no_other(operator: str, probe: ProbeKind) -> None:
     for count, asked in ((0, ProbeKind.NONE), (1, ProbeKind.NONE), (2, probe)):
         run = planned(operator, {"worker": {"count": count, "resources": SMALL}})
-        assert run.coordinator is not None
-        assert run.coordinator.probe is asked
+        assert sure(run.coordinator).probe is asked
 
 
 @pytest.mark.parametrize(("operator", "port"), [("pytorch", 23456), ("xgboost", 9999)])
@@ -158,8 +156,7 @@ def test_a_pytorch_gang_that_never_opens_its_store_reads_what_opens_it() -> None
     story.look(1)
     story.silence()
     story.look(story.plan.coordinator.first_serve + 1 if story.plan.coordinator else 0)
-    stuck = story.kept.condition(ConditionType.STUCK)
-    assert stuck is not None
+    stuck = sure(story.kept.condition(ConditionType.STUCK))
     assert stuck.reason == "CoordinatorNotServing"
     assert "; rank 0 opens its store in torch.distributed.init_process_group()" in stuck.message
 
@@ -209,33 +206,15 @@ def test_ranks_of_a_jobset_do_not_depend_on_the_written_order_of_its_types() -> 
 def test_a_plain_spec_is_a_plain_plan() -> None:
     run = planned()
     (group,) = run.groups
-    assert run == Plan(
-        uid="uid-1",
-        namespace="team",
-        name="run",
-        generation=3,
-        operator="jax",
-        groups=(group,),
-        coordinator=Coordinator(0, 1234, ProbeKind.JAX, opened_by=INITIALIZE),
-        success=SuccessRule(),
-        clocks=clock_rules(
-            {
-                ClockName.STARTING: Clock(600.0, ClockAction.ALERT),
-                ClockName.TERMINATING: Clock(120.0, ClockAction.ALERT),
-            }
-        ),
-        failures=Failures(
-            rules=GANG_FAILURE_RULES,
-            survivor_exits=frozenset({134}),
-            survivor_text=JAX.survivor_text,
-            culprits=JAX.culprits,
-        ),
-        restarts=RestartPolicy(
-            limit=run.restarts.limit, backoff=Backoff(1.0, 300.0, 2.0), grace=2, same_failure_limit=2
-        ),
-        edits=Edits(shape=run.edits.shape),
-        lifecycle=Lifecycle(),
-    )
+    usual = {
+        ClockName.STARTING: Clock(600.0, ClockAction.ALERT),
+        ClockName.TERMINATING: Clock(120.0, ClockAction.ALERT),
+    }
+    assert run == builders.plan(
+        generation=3, groups=(group,), coordinator=Coordinator(0, 1234, ProbeKind.JAX, opened_by=INITIALIZE),
+        clocks=usual, rules=GANG_FAILURE_RULES, limit=run.restarts.limit, backoff=Backoff(1.0, 300.0, 2.0),
+        same_failure_limit=2, grace=2, survivor_exits=frozenset({134}), shape=run.edits.shape,
+    )  # fmt: skip
     pod = group.pod
     assert (pod.image, pod.command) == ("example.org/train:1", "python train.py")
     assert (pod.grace, pod.pre_stop, pod.ptrace, pod.volumes) == (30, (), False, ())

@@ -91,7 +91,6 @@ def seen() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def known() -> dict[str, Any]:
-    """What a process of its own knows."""
     code = (
         "import json, muster.kinds; "
         f"muster.kinds.__path__.append({str(OUTSIDE)!r}); "

@@ -10,7 +10,6 @@ from muster.kinds.manifests.load import load_any
 
 
 def node(**container: Any) -> dict[str, Any]:
-    """A template with one container."""
     own = {"name": "ray-node", "image": "ray:2.46.0", "resources": {"limits": {"cpu": 1, "memory": "4G"}}}
     return {"spec": {"containers": [own | container]}}
 

@@ -12,7 +12,6 @@ from tests.fakes.plans import member_of
 
 
 def obj(replicas: int = 2, **policy: Any) -> dict[str, Any]:
-    """A JAXJob as the API server has it."""
     template = {"spec": {"containers": [{"name": "jax", "image": "x", "env": [{"name": "PROCESS_ID", "value": "9"}]}]}}
     worker = {"replicas": replicas, "restartPolicy": "OnFailure", "template": template}
     metadata = {"name": "train", "namespace": "team", "uid": "u-1", "generation": 3}

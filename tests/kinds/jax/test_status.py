@@ -31,12 +31,10 @@ class Job:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """Active, succeeded and failed workers."""
         worker = self.status["replicaStatuses"]["Worker"]
         return worker["active"], worker["succeeded"], worker["failed"]
 
     def message(self, kind: str) -> str:
-        """The message of that condition."""
         return next(str(each["message"]) for each in self.status["conditions"] if each["type"] == kind)
 
 

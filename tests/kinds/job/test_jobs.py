@@ -11,6 +11,7 @@ from muster.kinds.planning.watched_plan import MOST_CONDITIONS, condition_of, nu
 from muster.kinds.registry import WATCHED_KINDS
 from muster.kinds.trainjob import watched as trainjob
 from muster.state.vocabulary.group import ProbeKind
+from tests.builders import sure
 
 LABELLED = {"labels": {"muster.dev/observe": "yes"}}
 CREATED = "2026-01-01T00:00:00Z"
@@ -103,8 +104,7 @@ def test_the_members_of_a_jaxjob_are_its_workers(workers: dict[str, Any], size: 
     ],
 )
 def test_the_coordinator_of_a_jaxjob_listens_at_its_named_port(template: dict[str, Any], port: int) -> None:
-    head = JAXJOBS.plan_of(a_jaxjob({"replicas": 2, "template": template})).coordinator
-    assert head is not None
+    head = sure(JAXJOBS.plan_of(a_jaxjob({"replicas": 2, "template": template})).coordinator)
     assert (head.rank, head.port, head.probe) == (0, port, ProbeKind.JAX)
 
 
@@ -126,8 +126,7 @@ def test_a_worker_of_a_jaxjob_has_the_place_of_its_index() -> None:
 )
 def test_the_runtime_of_a_trainjob_says_what_runs(runtime: str, probe: ProbeKind) -> None:
     obj = an_object("TrainJob", {"runtimeRef": {"name": runtime}, "trainer": {"numNodes": 4}})
-    head = trainjob.plan_of(obj).coordinator
-    assert head is not None
+    head = sure(trainjob.plan_of(obj).coordinator)
     assert (trainjob.plan_of(obj).size, head.probe, head.port) == (4, probe, 29500)
     assert trainjob.DECLARED[0].claims(obj) == (Claim("jobset/train"),)
 

@@ -8,6 +8,7 @@ from muster.api.manifest.load import load_manifest
 from muster.api.manifest.problems import ManifestError
 from muster.kinds.manifests import documents
 from muster.kinds.manifests.load import load_any
+from tests.builders import sure
 
 SCRIPT = """#!/bin/bash
 # the usual
@@ -25,9 +26,7 @@ srun --cpu-bind=none torchrun --nproc-per-node=8 train.py
 
 
 def job(*lines: str, command: str = "srun python3 train.py") -> documents.Job:
-    found = documents.job_of("\n".join(("#!/bin/sh", *(f"#SBATCH {line}" for line in lines), command)))
-    assert found is not None
-    return found
+    return sure(documents.job_of("\n".join(("#!/bin/sh", *(f"#SBATCH {line}" for line in lines), command))))
 
 
 def test_the_manifest_asks_for_what_the_script_asks_for() -> None:

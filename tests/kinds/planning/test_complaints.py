@@ -7,6 +7,7 @@ import pytest
 from muster.kinds.planning.watched_plan import complaint, state_of
 from muster.kinds.registry import WATCHED_KINDS
 from muster.state.view.own import OwnVerdict
+from tests.builders import sure
 from tests.watched_samples import SAMPLES
 
 TIME = "2026-01-01T00:00:00Z"
@@ -43,8 +44,7 @@ def test_a_true_trouble_or_a_false_state_with_a_trouble_as_reason_complains(one:
 
 def test_the_newest_complaint_counts_and_its_text_is_bounded_and_without_credentials() -> None:
     newer = condition("Created", "False", "Failed", "password=hunter2hunter " + "x" * 9999, at="2026-01-02T00:00:00Z")
-    found = complaint({"status": {"conditions": [newer, condition("Created", "False", "Error")]}})
-    assert found is not None
+    found = sure(complaint({"status": {"conditions": [newer, condition("Created", "False", "Error")]}}))
     assert found.reason == "Failed"
     assert len(found.message) <= 512
     assert "hunter2" not in found.message
@@ -57,5 +57,4 @@ def test_a_complaint_of_any_kind_is_a_remark_and_no_verdict(name: str) -> None:
     obj = {"metadata": {"name": "run"}, "spec": SAMPLES[name].spec(3), "status": status}
     state = state_of(kind, obj)
     assert state.verdict is OwnVerdict.NOTHING
-    assert state.remark is not None
-    assert state.remark.reason == "JobsBuildFailed"
+    assert sure(state.remark).reason == "JobsBuildFailed"

@@ -15,6 +15,7 @@ from muster.kinds.planning import run_object
 from muster.kinds.planning.run_object import MOST, TYPE, from_object, to_condition, with_record, without_record
 from muster.state.policies.failures.repair import fits
 from muster.state.vocabulary.record import Record, StatusError
+from tests.builders import sure
 from tests.state.vocabulary.test_stored_record import FULL, RECORDS
 
 OWN = {"type": "Completed", "status": "False", "reason": "x", "message": "y"}
@@ -63,8 +64,7 @@ def test_a_record_that_does_not_fit_loses_sentences_and_then_ranks(
     completed = ",".join(map(str, range(0, 4_000, 3)))
     message = to_condition(replace(FULL, completed=completed))["message"]
     assert len(message) <= 4_000
-    read = from_object(_status(message))
-    assert read is not None
+    read = sure(from_object(_status(message)))
     assert (read.epoch, read.restarts, read.phase, read.message) == (FULL.epoch, FULL.restarts, FULL.phase, "")
     assert completed.startswith(read.completed)
     assert len(read.completed) > 100
@@ -107,8 +107,7 @@ def test_attempts_and_restarts_of_jobs_that_a_decision_lets_a_record_have_are_ne
     assert len(rows) > 40
     full = replace(FULL, attempts=tuple(rows), completed=",".join(map(str, range(0, 12_000, 2))), message="w" * 1024)
     message = to_condition(full)["message"]
-    read = from_object(_status(message))
-    assert read is not None
+    read = sure(from_object(_status(message)))
     assert len(message) <= MOST
     assert read.attempts == full.attempts
 
@@ -123,8 +122,7 @@ def test_a_record_that_does_not_fit_loses_the_evidence_of_its_oldest_epochs_firs
     assert from_object(_status(to_condition(fits)["message"])) == fits
     many = ",".join(map(str, range(0, 5_000, 2)))
     message = to_condition(replace(fits, completed=many))["message"]
-    read = from_object(_status(message))
-    assert read is not None
+    read = sure(from_object(_status(message)))
     assert len(message) <= MOST
     assert [row.epoch for row in read.evidence] == [2], "the newest"
     assert (read.completed, read.message) == (many, FULL.message)

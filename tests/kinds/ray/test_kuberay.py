@@ -16,6 +16,7 @@ from muster.state.vocabulary.group import Completeness, Coordinator, ProbeKind, 
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Port
 from muster.state.vocabulary.rules import Gate, GateCondition, SuccessRule
+from tests.builders import sure
 
 TYPES: dict[str, Any] = {
     "Head": {"resources": {"cpus": 1, "memory": 2}},
@@ -33,8 +34,7 @@ def planned(types: Any = None, name: str = "run", **spec: Any) -> Plan:
 
 
 def pod(plan: Plan, rank: int, epoch: int = 0) -> dict[str, Any]:
-    member = plan.member(rank)
-    assert member is not None
+    member = sure(plan.member(rank))
     return render_pod(plan, member, epoch)
 
 
@@ -58,21 +58,14 @@ def env(plan: Plan, rank: int, epoch: int = 0) -> dict[str, Any]:
 
 def test_the_groups_are_the_head_the_workers_as_written_and_the_submitter() -> None:
     plan = planned()
-    assert [(group.name, group.first_rank, group.size, group.role) for group in plan.groups] == [
+    assert [(group.name, group.first_rank, group.size, group.role, *group.gates) for group in plan.groups] == [
         ("head", 0, 1, Role.HEAD),
-        ("cpu-small", 1, 2, Role.WORKER),
-        ("cpu-big", 3, 1, Role.WORKER),
-        ("submitter", 4, 1, Role.SUBMITTER),
+        ("cpu-small", 1, 2, Role.WORKER, Gate(GateCondition.SERVING)),
+        ("cpu-big", 3, 1, Role.WORKER, Gate(GateCondition.SERVING)),
+        ("submitter", 4, 1, Role.SUBMITTER, Gate(GateCondition.ARRIVED)),
     ]
     assert plan.groups[-1].first_job == 3
     assert plan.success == SuccessRule(groups=("submitter",))
-
-
-def test_workers_wait_for_the_head_and_the_submitter_for_all_of_them() -> None:
-    head, *workers, submitter = planned().groups
-    assert head.gates == ()
-    assert [group.gates for group in workers] == [(Gate(GateCondition.SERVING),)] * 2
-    assert submitter.gates == (Gate(GateCondition.ARRIVED),)
 
 
 def test_the_head_is_the_coordinator_that_is_asked_over_http() -> None:
@@ -173,8 +166,7 @@ def test_the_service_names_the_ports_that_people_ask() -> None:
 def test_a_head_with_other_ports_is_asked_there() -> None:
     head = {**TYPES["Head"], "rayStartParams": {"port": "6380", "dashboard-port": "9000"}}
     plan = planned({**TYPES, "Head": head})
-    assert plan.coordinator is not None
-    assert (plan.coordinator.port, plan.dashboard_address(0)) == (6380, f"{plan.coordinator_host(0)}:9000")
+    assert (sure(plan.coordinator).port, plan.dashboard_address(0)) == (6380, f"{plan.coordinator_host(0)}:9000")
     assert env(plan, 1)["RAY_ADDRESS"].endswith(":6380")
     assert env(plan, 4)["RAY_DASHBOARD_ADDRESS"].endswith(":9000")
 

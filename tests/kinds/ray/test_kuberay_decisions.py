@@ -17,7 +17,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Gate, GateCondition
-from tests.builders import NOW, answer, pod, record
+from tests.builders import NOW, answer, pod, record, sure
 from tests.kinds.ray.test_kuberay import planned
 from tests.state.gathered import gathered
 from tests.state.story import Story
@@ -37,8 +37,7 @@ def heard(*ranks: int, submitted: bool = False) -> RollAnswer:
 
 
 def place(plan: Plan, rank: int, epoch: int = 0, **overrides: object) -> Pod:
-    member = plan.member(rank)
-    assert member is not None
+    member = sure(plan.member(rank))
     return pod(
         rank, epoch=epoch, name=plan.pod_name(member, epoch), group=member.group, job=member.job, index=member.pod,
         **overrides,
@@ -107,9 +106,7 @@ def test_workers_wait_until_the_head_is_in_its_own_list_of_nodes() -> None:
 def test_the_probe_is_told_what_to_look_for() -> None:
     story = story_of(pods=1)
     story.look()
-    assert story.last is not None
-    target = story.last.probe
-    assert target is not None
+    target = sure(sure(story.last).probe)
     assert (target.address, target.kind, target.expected) == (f"{ip(0)}:6379", "ray", 5)
     assert (target.job, target.submitter) == ("run-0", 4)
     assert {port.name: port.number for port in target.ports} == {"dashboard": 8265, "agent": 52365}
@@ -146,8 +143,7 @@ def test_a_node_that_ray_gave_up_is_stuck_with_rays_reason_unless_its_worker_is_
 def test_what_ray_says_of_addresses_that_are_no_members_is_left_out() -> None:
     text = replace(heard(0), identities=(ip(0), "10.9.9.9"), states=(ALIVE, DEAD), errors=(RankError(1, 0, "gone"),))
     story = story_of(pods=1, roll=text)
-    result = story.view.probe_result_of(0)
-    assert result is not None
+    result = sure(story.view.probe_result_of(0))
     assert (result.arrived, result.answer.errors, result.missing) == (1, (), (1, 2, 3, 4))
 
 
@@ -165,7 +161,6 @@ def test_the_experiment_succeeds_with_its_submitter() -> None:
 
 
 def running() -> Story:
-    """A Ray experiment whose program runs."""
     story = Story(planned())
     story.launch()
     for ranks, seen in (((0,), heard(0)), ((1, 2, 3), heard(0, 1, 2, 3)), ((4,), heard(0, 1, 2, 3, submitted=True))):
@@ -193,7 +188,6 @@ def went_on(story: Story) -> list[tuple[int, int]]:
 
 
 def give_up(story: Story, rank: int, words: str) -> None:
-    """The node ends with these last words."""
     story.set(rank, phase=PodPhase.FAILED, ready=False, exit=Exit("main", 1, 0, "Error", words, story.now))
 
 
@@ -226,8 +220,7 @@ def test_without_its_head_or_its_program_the_whole_epoch_is_over(ends: dict[int,
     story.look()
     kept = story.kept
     assert (kept.epoch, kept.phase, kept.restarts, kept.attempts) == (1, Phase.RESTARTING, 1, ())
-    assert kept.cause is not None
-    assert kept.cause.group == ("head" if 0 in ends else "submitter")
+    assert sure(kept.cause).group == ("head" if 0 in ends else "submitter")
 
 
 @pytest.mark.parametrize("words", [NOT_LISTED, NOT_STARTED])
@@ -276,8 +269,7 @@ def test_workers_that_give_up_while_the_head_is_known_not_to_serve_end_with_it_a
     give_up(story, 2, NOT_LISTED)
     story.look()
     story.look(culprit.WAIT)
-    assert story.kept.cause is not None
-    assert (story.kept.epoch, story.kept.restarts, story.kept.cause.rank) == (1, 0, 0)
+    assert (story.kept.epoch, story.kept.restarts, sure(story.kept.cause).rank) == (1, 0, 0)
 
 
 def test_while_a_worker_is_away_the_sentence_names_it_with_its_group() -> None:

@@ -9,6 +9,7 @@ from muster.kinds.ray.raycluster import own_state, place_of, plan_of
 from muster.state.view.own import OwnVerdict
 from muster.state.vocabulary.group import Completeness, ProbeKind
 from muster.state.vocabulary.plan import Engine
+from tests.builders import sure
 
 
 def cluster(*groups: dict[str, Any], head: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
@@ -53,16 +54,14 @@ def test_replicas_are_those_that_kuberay_makes(asked: dict[str, Any], expected: 
 
 
 def test_the_head_is_asked_over_http_and_members_go_on_one_by_one() -> None:
-    head = plan_of(cluster(group("w"))).coordinator
-    assert head is not None
+    head = sure(plan_of(cluster(group("w"))).coordinator)
     assert (head.rank, head.port, head.probe, head.complete) == (0, 6379, ProbeKind.RAY, Completeness.ARRIVED)
     assert [(port.name, port.number) for port in head.ports] == [("dashboard", 8265), ("agent", 52365)]
 
 
 def test_ports_are_those_that_the_head_is_started_with() -> None:
     params = {"port": "6380", "dashboard-port": "'8266'", "dashboard-agent-listen-port": "nonsense"}
-    head = plan_of(cluster(head={"rayStartParams": params})).coordinator
-    assert head is not None
+    head = sure(plan_of(cluster(head={"rayStartParams": params})).coordinator)
     assert (head.port, [port.number for port in head.ports]) == (6380, [8266, 52365])
 
 
@@ -70,8 +69,7 @@ def test_a_head_without_a_dashboard_cannot_be_asked() -> None:
     dumb = plan_of(cluster(head={"rayStartParams": {"include-dashboard": "false"}}))
     assert dumb.dashboard_address(0) == ""
     assert plan_of(cluster()).dashboard_address(0) == ":8265"
-    head = dumb.coordinator
-    assert head is not None
+    head = sure(dumb.coordinator)
     assert head.probe is ProbeKind.NONE
 
 
