@@ -7,6 +7,7 @@ import pytest
 from muster.state.vocabulary.pod import Pod
 from muster.watchers.pods import decode as pods
 from muster.watchers.pods.containers import MOST_DEVICES, MOST_OF_NAME
+from tests.builders import sure
 from tests.fakes.apiserver import event
 from tests.fakes.objects import container, pod
 
@@ -15,9 +16,7 @@ GPU = "GPU-8f2a6c1e-0d1b-4a55-9a8e-3c1f9b7d2e10"
 
 def seen(*resources: Any, **more: Any) -> Pod:
     status = {**container("main", {"running": {}}), "allocatedResourcesStatus": list(resources), **more}
-    got = pods.DECODER.event(event("ADDED", pod(containerStatuses=[status]))).obj
-    assert got is not None
-    return got
+    return sure(pods.DECODER.event(event("ADDED", pod(containerStatuses=[status]))).obj)
 
 
 def resource(name: str, **health: str) -> dict[str, Any]:

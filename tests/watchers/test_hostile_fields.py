@@ -8,6 +8,7 @@ from muster.api.values.printable import WORD, small_number, word
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.watchers import experiments
 from muster.watchers.pods import decode as pods
+from tests.builders import sure
 from tests.fakes.objects import pod
 from tests.fuzz.samples import SPECS, experiment
 from tests.fuzz.world import line_of
@@ -22,8 +23,7 @@ from tests.fuzz.world import line_of
 )
 def test_only_an_address_is_kept_as_a_pods_address(address: str, kept: str) -> None:
     event = pods.DECODER.event(line_of("ADDED", pod(podIP=address)))
-    assert event.obj is not None
-    assert event.obj.ip == kept
+    assert sure(event.obj).ip == kept
 
 
 def test_a_lone_surrogate_in_one_pod_does_not_spoil_the_list() -> None:
@@ -39,8 +39,7 @@ def test_a_generation_is_bounded_to_what_a_status_holds(given: int, kept: int) -
     tree = experiment("u1", "run", SPECS[0], 1)
     tree["metadata"]["generation"] = given
     event = experiments.DECODER.event(line_of("ADDED", tree))
-    assert event.obj is not None
-    assert event.obj.generation == kept
+    assert sure(event.obj).generation == kept
 
 
 def test_long_words_are_cut_and_equal_words_share_memory() -> None:
@@ -53,7 +52,7 @@ def test_long_words_are_cut_and_equal_words_share_memory() -> None:
 @pytest.mark.parametrize(
     ("text", "number"),
     [("0", 0), ("007", 7), ("999999999", 999_999_999), ("1000000000", -1), ("-1", -1), ("\u0663", -1), ("", -1),
-     (None, -1), ("1" * 10_000, -1)],
+     (None, -1), ("1" * 10_000, -1), ("1e3", -1), ("x", -1), (" 1", -1), ("\uff11", -1), ("0x1", -1)],
 )  # fmt: skip
 def test_a_label_is_a_small_number_or_nothing(text: str | None, number: int) -> None:
     assert small_number(text) == number

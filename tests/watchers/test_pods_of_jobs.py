@@ -6,6 +6,7 @@ import pytest
 
 from muster.state.vocabulary.pod import Pod
 from muster.watchers.pods import decode as pods
+from tests.builders import sure
 from tests.fakes.apiserver import event
 from tests.fakes.objects import container, pod, terminated
 
@@ -13,16 +14,13 @@ RUNNING = {"running": {"startedAt": "2026-11-20T11:00:00Z"}}
 
 
 def seen(kind: str = "JobSet", restart: str = "Never", **status: Any) -> Pod:
-    """Return a pod of that kind's object."""
     group = "jobset.x-k8s.io/v1alpha2" if kind == "JobSet" else "muster.dev/v1alpha1"
     made = pod("u1", 1, **status)
     made["metadata"]["ownerReferences"] = [
         {"apiVersion": group, "kind": kind, "name": "run", "uid": "o1", "controller": True}
     ]
     made["spec"]["restartPolicy"] = restart
-    got = pods.DECODER.event(event("ADDED", made)).obj
-    assert got is not None
-    return got
+    return sure(pods.DECODER.event(event("ADDED", made)).obj)
 
 
 def test_a_container_called_main_is_one_of_several() -> None:
@@ -112,8 +110,7 @@ def test_the_values_of_the_pods_own_secrets_are_not_in_what_is_read_of_that_end(
         "restartPolicy": "OnFailure",
         "containers": [{"name": "main", "env": [{"name": "DB_PASSWORD", "value": "hunter2-hunter2"}]}],
     }
-    got = pods.DECODER.event(event("ADDED", made)).obj
-    assert got is not None
+    got = sure(pods.DECODER.event(event("ADDED", made)).obj)
     assert got.last_exit is not None
     assert "ValueError" in got.last_exit.message + got.last_exit.last_line
     assert "hunter2-hunter2" not in got.last_exit.message + got.last_exit.last_line

@@ -12,6 +12,7 @@ from muster.api.values.printable import clean, small_number
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.registry import RUN_KINDS, WATCHED_KINDS
 from muster.watchers import experiments, metadata, run_kinds, watched
+from tests.builders import sure
 from tests.fakes.apiserver import event
 
 
@@ -27,8 +28,7 @@ def experiment(**metadata: Any) -> dict[str, Any]:
 
 def test_of_an_experiment_spec_and_status_are_kept_and_what_is_used_of_its_metadata() -> None:
     obj = experiment(annotations={"big": "x" * 1000}, managedFields=[{"manager": "y" * 1000}]) | {"status": {"a": 1}}
-    got = experiments.DECODER.event(event("ADDED", obj)).obj
-    assert got is not None
+    got = sure(experiments.DECODER.event(event("ADDED", obj)).obj)
     assert (json.loads(got.spec), json.loads(got.status)) == (obj["spec"], obj["status"])
     assert sum(len(str(getattr(got, name))) for name in got.__struct_fields__) < 200
     assert (got.uid, got.namespace, got.name, got.resource_version, got.generation) == ("e1", "team", "mnist", 12, 2)
@@ -38,8 +38,7 @@ def test_of_an_experiment_spec_and_status_are_kept_and_what_is_used_of_its_metad
     assert leaving.deleting
     page = experiments.DECODER.page(json.dumps({"metadata": {"resourceVersion": "9"}, "items": [obj]}).encode())
     assert json.loads(page.objects[0].spec) == obj["spec"]
-    bare = experiments.DECODER.event(event("ADDED", {"metadata": obj["metadata"]})).obj
-    assert bare is not None
+    bare = sure(experiments.DECODER.event(event("ADDED", {"metadata": obj["metadata"]})).obj)
     assert (bare.spec, bare.status) == (b"null", b"null")
     kept = experiments.stripped(got)
     assert (kept.uid, kept.resource_version, kept.spec, kept.status) == ("e1", 12, b"", b"")
@@ -47,8 +46,7 @@ def test_of_an_experiment_spec_and_status_are_kept_and_what_is_used_of_its_metad
 
 def test_of_its_annotations_the_requests_of_people_are_kept() -> None:
     asked = {"muster.dev/restart": "anna\x1b[31m at noon", "muster.dev/cancelled": "x" * 1000, "other": "y" * 1000}
-    got = experiments.DECODER.event(event("MODIFIED", experiment(annotations=asked))).obj
-    assert got is not None
+    got = sure(experiments.DECODER.event(event("MODIFIED", experiment(annotations=asked))).obj)
     assert got.restart_request == "anna\N{REPLACEMENT CHARACTER}[31m at noon"
     assert (got.cancelled_by[:4], len(got.cancelled_by)) == ("xxxx", 253)
 
@@ -120,10 +118,8 @@ def test_the_labels_of_owners_are_read_of_every_kind_of_object() -> None:
         ("RayJob", watched.object_decoder_of(WATCHED_KINDS["rayjobs"], owners)),
     ):
         for labels, expected in (({"team": "vision", "x": "y"}, "vision"), ({"team": "\n"}, "_other")):
-            got = decoder.event(event("ADDED", experiment(labels=labels) | {"kind": kind})).obj
-            assert got is not None
+            got = sure(decoder.event(event("ADDED", experiment(labels=labels) | {"kind": kind})).obj)
             assert got.owners == (("label_team", expected),)
             assert experiments.stripped(got).owners == got.owners
-        unowned = decoder.event(event("ADDED", experiment() | {"kind": kind})).obj
-        assert unowned is not None
+        unowned = sure(decoder.event(event("ADDED", experiment() | {"kind": kind})).obj)
         assert unowned.owners == ()

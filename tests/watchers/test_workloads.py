@@ -6,6 +6,7 @@ import pytest
 
 from muster.api.values.timestamps import seconds_of
 from muster.watchers.workloads import DECODER
+from tests.builders import sure
 from tests.fakes.apiserver import event
 
 
@@ -29,8 +30,7 @@ def test_a_workload_is_flat_and_holds_its_conditions_as_kueue_wrote_them() -> No
         "type": "QuotaReserved", "status": "False", "reason": "WaitingForQuota", "message": long,
         "lastTransitionTime": "2026-11-22T00:55:18Z", "observedGeneration": 2,
     }  # fmt: skip
-    got = DECODER.event(event("ADDED", workload(status={"conditions": [condition]}))).obj
-    assert got is not None
+    got = sure(DECODER.event(event("ADDED", workload(status={"conditions": [condition]}))).obj)
     assert (got.uid, got.name, got.owner, got.queue, got.active, got.held, got.deleting) == (
         "w1", "own", "e1", "q", True, True, False
     )  # fmt: skip
@@ -41,8 +41,7 @@ def test_a_workload_is_flat_and_holds_its_conditions_as_kueue_wrote_them() -> No
 
 @pytest.mark.parametrize("bare", [{"spec": None}, {"spec": {}}, {"spec": {"active": None}, "status": None}])
 def test_what_is_absent_is_as_kueue_reads_it(bare: dict[str, Any]) -> None:
-    got = DECODER.event(event("ADDED", workload(**bare))).obj
-    assert got is not None
+    got = sure(DECODER.event(event("ADDED", workload(**bare))).obj)
     assert got.active
     assert not got.admitted
 
@@ -50,8 +49,7 @@ def test_what_is_absent_is_as_kueue_reads_it(bare: dict[str, Any]) -> None:
 def test_an_inactive_workload_is_not_admitted_whatever_its_conditions_say() -> None:
     true = [{"type": kind, "status": "True"} for kind in ("QuotaReserved", "Admitted")]
     for spec, admitted in (({"active": True}, True), ({"active": False}, False)):
-        got = DECODER.event(event("ADDED", workload(spec=spec, status={"conditions": true}))).obj
-        assert got is not None
+        got = sure(DECODER.event(event("ADDED", workload(spec=spec, status={"conditions": true}))).obj)
         assert got.admitted is admitted
 
 
@@ -68,16 +66,14 @@ def test_the_last_write_of_kueue_is_read_from_the_managed_fields() -> None:
         {"manager": "kueue", "operation": "Update", "time": "2026-11-22T02:00:00Z", "fieldsV1": {"f:spec": {}}},
         {"manager": "muster", "operation": "Update", "subresource": "status", "time": "2026-11-22T03:00:00Z"},
     ]
-    got = DECODER.event(event("ADDED", workload(metadata=workload()["metadata"] | {"managedFields": fields}))).obj
-    assert got is not None
+    got = sure(DECODER.event(event("ADDED", workload(metadata=workload()["metadata"] | {"managedFields": fields}))).obj)
     assert got.kueue_wrote == seconds_of("2026-11-22T01:00:00Z")
 
 
 def test_of_a_workload_that_kueue_made_its_words_are_kept_and_bounded() -> None:
     metadata = workload()["metadata"] | {"labels": {"kueue.x-k8s.io/job-uid": "e1"}}
     condition = {"type": "QuotaReserved", "status": "False", "message": "x" * 100_000}
-    got = DECODER.event(event("ADDED", workload(metadata=metadata, status={"conditions": [condition] * 100}))).obj
-    assert got is not None
+    got = sure(DECODER.event(event("ADDED", workload(metadata=metadata, status={"conditions": [condition] * 100}))).obj)
     assert (got.ours, got.owner, got.queue, got.finalizers) == (False, "e1", "q", ())
     assert len(got.conditions) <= 32
     assert all(len(each.message) < 1_000 for each in got.conditions)

@@ -156,7 +156,7 @@ async def test_ten_thousand_ranks_cost_one_call_and_a_few() -> None:
     assert sum(map(len, store.values.values())) < 1_500_000
 
 
-@pytest.mark.parametrize(("took", "rest"), [(0.002, 4.0), (0.01, 5.0), (0.3, MOST_REST), (5.0, 50.0)])
+@pytest.mark.parametrize(("took", "rest"), [(0.002, 4.0), (0.3, MOST_REST)])
 async def test_the_next_look_is_within_seconds_also_where_answers_are_late(took: float, rest: float) -> None:
     reader = PlaceReader(4)
     await reader.read(Store({"muster/places/0": value()}).get)

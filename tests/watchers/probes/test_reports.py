@@ -32,13 +32,10 @@ def body(**values: bytes) -> bytes:
     )
 
 
-def test_a_report_is_read() -> None:
+def test_a_report_is_read_with_an_announced_pause() -> None:
     assert JaxReader(4).of(body(r0=VALUE)) == (REPORT,)
-
-
-def test_an_announced_pause_is_read() -> None:
-    value = VALUE.replace(b'"longest"', b'"pause":600.0,"longest"')
-    assert JaxReader(4).of(body(r0=value)) == (REPORT._replace(pause=600.0),)
+    paused = VALUE.replace(b'"longest"', b'"pause":600.0,"longest"')
+    assert JaxReader(4).of(body(r0=paused)) == (REPORT._replace(pause=600.0),)
 
 
 def test_a_process_that_torchrun_has_not_started_again_is_not_counted_with_the_others_of_its_pod() -> None:
@@ -56,11 +53,6 @@ def test_a_process_that_torchrun_has_not_started_again_is_not_counted_with_the_o
         )
     )
     assert (seen.step, seen.calls, seen.spent.restarts) == (40, 6, 2)
-
-
-@pytest.mark.parametrize("number", [b"-1", b"10000", b'"2"', b"1.5", b"true"])
-def test_a_number_of_restarts_that_is_none_makes_the_value_none(number: bytes) -> None:
-    assert JaxReader(4).of(body(r0=VALUE.replace(b'"step"', b'"restarts":' + number + b',"step"'))) == ()
 
 
 def test_reports_come_by_rank() -> None:
@@ -94,6 +86,7 @@ def test_a_value_that_has_not_changed_is_not_decoded_again() -> None:
         b'{"step":1,"scalars":{"loss":NaN}}',
         b'{"step":1,"scalars":[1]}',
         b"[" * 1000,
+        *(b'{"step":1,"restarts":%b}' % number for number in (b"-1", b"10000", b'"2"', b"1.5", b"true")),
         b'{"step":1,"scalars":{"' + b"x" * 1024 + b'":1}}',
     ],
 )
@@ -101,8 +94,8 @@ def test_a_value_that_is_no_report_is_left_out_and_the_others_count(value: bytes
     assert JaxReader(4).of(body(r0=VALUE, r1=value)) == (REPORT,)
 
 
-@pytest.mark.parametrize("key", ["", "x", "-1", "0/1", "1" * 40, "9999999", "\u0663"])
-def test_a_key_that_is_no_rank_is_left_out(key: str) -> None:
+@pytest.mark.parametrize("key", ["", "x", "-1", "0/1", "1" * 40, "9999999", "\u0663", "r1.", "r1.x", "r1.1.1", "r.1"])
+def test_a_key_that_is_no_rank_or_process_is_left_out(key: str) -> None:
     assert JaxReader(4).of(body(r0=VALUE, **{key: VALUE})) == (REPORT,)
 
 
@@ -137,26 +130,27 @@ def test_the_times_of_the_processes_of_one_pod_are_always_those_of_the_first() -
     assert (pod.step, pod.spent.begun) == (8, 1.0)
 
 
-@pytest.mark.parametrize("key", ["r1.", "r1.x", "r1.1.1", "r.1"])
-def test_a_key_that_is_no_process_is_left_out(key: str) -> None:
-    assert JaxReader(4).of(body(r0=VALUE, **{key: VALUE})) == (REPORT,)
-
-
-def test_a_store_without_reports_is_asked_rarely() -> None:
-    reader = JaxReader(4)
-    reader.of(body())
-    reader.took(100.0, 100.001)
-    assert not reader.due(100.0 + IDLE - 0.1)
-    assert reader.due(100.0 + IDLE)
-
-
-def test_a_store_with_reports_is_asked_with_each_look_and_in_large_gangs_as_often_as_the_ranks_write() -> None:
-    for processes, seconds in ((512, 0.5), (2_000, 10.0)):
-        reader = JaxReader(processes)
-        reader.of(body(r0=VALUE))
-        reader.took(100.0, 100.001)
-        assert not reader.due(100.0 + seconds - 0.1)
-        assert reader.due(100.0 + seconds + 0.1)
+@pytest.mark.parametrize(
+    ("processes", "stored", "took", "rest"),
+    [
+        pytest.param(4, {}, 0.001, IDLE, id="a store without reports is asked rarely"),
+        pytest.param(512, {"r0": VALUE}, 0.001, 0.5, id="one with reports at each look"),
+        pytest.param(2_000, {"r0": VALUE}, 0.001, 10.0, id="in a large gang as often as the ranks write"),
+        pytest.param(4, {"r0": VALUE}, 0.02, 10.02, id="process 0 works for at most 0.2 % of its time"),
+        pytest.param(
+            4, {"r0": VALUE}, 0.3, 0.3 + MOST_REST, id="a late answer does not put the next look off for long"
+        ),
+        pytest.param(4, {"r0": VALUE}, 5.0, 55.0, id="a very late one for ten times its duration"),
+    ],
+)
+def test_the_next_look_follows_from_what_the_store_has_and_how_long_it_took(
+    processes: int, stored: dict[str, bytes], took: float, rest: float
+) -> None:
+    reader = JaxReader(processes)
+    reader.of(body(**stored))
+    reader.took(100.0, 100.0 + took)
+    assert not reader.due(100.0 + rest - 0.1)
+    assert reader.due(100.0 + rest + 0.01)
 
 
 def test_a_store_with_reports_is_asked_with_the_next_look_where_that_is_the_last() -> None:
@@ -165,24 +159,6 @@ def test_a_store_with_reports_is_asked_with_the_next_look_where_that_is_the_last
     reader.took(100.0, 100.02)
     reader.read_now()
     assert reader.due(100.1)
-
-
-def test_a_slow_answer_puts_off_the_next_look() -> None:
-    """Process 0 works for at most 0.2 % of its time for these looks."""
-    reader = JaxReader(4)
-    reader.of(body(r0=VALUE))
-    reader.took(100.0, 100.02)
-    assert not reader.due(110.0)
-    assert reader.due(110.1)
-
-
-@pytest.mark.parametrize(("took", "rest"), [(0.3, MOST_REST), (5.0, 50.0)])
-def test_a_late_answer_does_not_put_the_next_look_off_for_minutes(took: float, rest: float) -> None:
-    reader = JaxReader(4)
-    reader.of(body(r0=VALUE))
-    reader.took(100.0, 100.0 + took)
-    assert not reader.due(100.0 + took + rest - 0.1)
-    assert reader.due(100.0 + took + rest + 0.1)
 
 
 @pytest.mark.parametrize("protocol", ["v2", "v1-watch", "v1-job", "v1-task0"])

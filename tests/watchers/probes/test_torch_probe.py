@@ -11,6 +11,7 @@ from muster.watchers.probes.bounded.connection import ProbeConnection
 from muster.watchers.probes.torch import probe as module
 from muster.watchers.probes.torch.probe import RANK_KEYS, TorchProbe
 from muster.watchers.probes.torch.store import Dialect
+from tests.builders import sure
 from tests.fakes.tcpstore import FakeStore
 
 A, C, M = RankState.ARRIVED, RankState.CONNECTED, RankState.MISSING
@@ -222,16 +223,14 @@ async def test_reports_are_read_once_all_have_joined(store: FakeStore) -> None:
     store.join(0, 1)
     assert (await probe.snapshot()).reports is None
     store.join(2)
-    seen = (await probe.snapshot()).reports
-    assert seen is not None
+    seen = sure((await probe.snapshot()).reports)
     assert [(report.rank, report.step) for report in seen] == [(0, 7), (2, 9)]
 
 
 async def test_processes_of_a_pod_are_read_as_its_one_report(store: FakeStore) -> None:
     store.join(0, 1, 2)
     store.keys |= {"/muster/progress/1": reported(9, 3)} | {f"/muster/progress/1.{n}": reported(5 + n) for n in (1, 2)}
-    seen = (await probe_of(store).snapshot()).reports
-    assert seen is not None
+    seen = sure((await probe_of(store).snapshot()).reports)
     assert [(report.rank, report.step, report.calls) for report in seen] == [(1, 6, 10 + 7 + 8)]
 
 

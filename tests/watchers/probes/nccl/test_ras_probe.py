@@ -41,8 +41,6 @@ class Processes:
 
 
 def played(story: Callable[[Processes], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    """Play the test with the processes of a gang, in virtual time."""
-
     async def whole() -> None:
         processes = Processes()
         await story(processes)

@@ -8,6 +8,7 @@ import pytest
 from muster.watchers.probes.bounded.connection import MOST_PARTS
 from muster.watchers.probes.bounded.http import Reply
 from muster.watchers.probes.ray.demands import PACE, STATUS, Demands
+from tests.watchers.probes.ray.test_ray_tasks import Dashboard
 
 HEAD = {
     "object_store_memory": 6405976473.0,
@@ -29,26 +30,8 @@ def body(*demands: Any, nodes: Any = ((HEAD, 1),), time: float = 1795421128.7, *
     return json.dumps({"result": True, "msg": "Got cluster status.", "data": data}).encode()
 
 
-class Dashboard:
-    """A dashboard that gives these answers, one after the other, and the last one forever."""
-
-    def __init__(self, *replies: Reply) -> None:
-        self.replies, self.now = list(replies), 1000.0
-        self.asked: list[float] = []
-
-    async def accepts(self, port: int) -> bool:
-        """Return False: no connection was recorded."""
-        return False
-
-    async def get(self, port: int, path: str, *, host: str = "", most: int = 0) -> Reply:
-        assert (port, path, host) == (8265, STATUS, "")
-        self.asked.append(self.now)
-        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
-
-
 async def said(*replies: Reply) -> list[str]:
-    """Return the sentence after each look."""
-    dashboard = Dashboard(*replies)
+    dashboard = Dashboard(*replies, path=STATUS)
     demands, found = Demands(dashboard, 8265, lambda: dashboard.now), []
     for _ in replies:
         await demands.look()
@@ -125,7 +108,7 @@ async def test_an_answer_that_does_not_come_refutes_nothing_before_the_report_is
 
 
 async def test_it_is_asked_once_in_ten_seconds() -> None:
-    dashboard = Dashboard(Reply(200, body(GPUS)))
+    dashboard = Dashboard(Reply(200, body(GPUS)), path=STATUS)
     demands = Demands(dashboard, 8265, lambda: dashboard.now)
     for _ in range(20):
         await demands.look()
@@ -134,7 +117,7 @@ async def test_it_is_asked_once_in_ten_seconds() -> None:
 
 
 async def test_a_job_that_runs_no_more_waits_for_nothing() -> None:
-    dashboard = Dashboard(Reply(200, body(GPUS)))
+    dashboard = Dashboard(Reply(200, body(GPUS)), path=STATUS)
     demands = Demands(dashboard, 8265, lambda: dashboard.now)
     await demands.look()
     demands.forget()

@@ -18,10 +18,10 @@ def summary(total: int = 0, **functions: dict[str, int]) -> bytes:
 
 
 class Dashboard:
-    """A dashboard that answers after a time that the test sets."""
+    """A dashboard that gives these answers of one page, each after a time, and the last one forever."""
 
-    def __init__(self, *replies: Reply, took: float = 0.01) -> None:
-        self.replies, self.took, self.now = list(replies), took, 1000.0
+    def __init__(self, *replies: Reply, took: float = 0.01, path: str = SUMMARY) -> None:
+        self.replies, self.took, self.path, self.now = list(replies), took, path, 1000.0
         self.asked: list[float] = []
 
     async def accepts(self, port: int) -> bool:
@@ -29,7 +29,7 @@ class Dashboard:
         return False
 
     async def get(self, port: int, path: str, *, host: str = "", most: int = 0) -> Reply:
-        assert (port, path, host) == (8265, SUMMARY, "")
+        assert (port, path, host) == (8265, self.path, "")
         self.asked.append(self.now)
         self.now += self.took
         return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
