@@ -44,7 +44,6 @@ class Sockets(Protocol):
         self, path: str, *, params: Sequence[tuple[str, str]], protocols: Sequence[str]
     ) -> AbstractAsyncContextManager["aiohttp.ClientWebSocketResponse[bool]"]:
         """Open a WebSocket. Raises ``ApiError``."""
-        ...
 
 
 async def execute(sockets: Sockets, namespace: str, pod: str, container: str, command: Sequence[str]) -> Executed:

@@ -46,7 +46,6 @@ class Transport(Protocol):
         Raises an ``ApiError`` unless it succeeded. A request that failed with ``Unreachable`` may have been
         carried out.
         """
-        ...
 
     def lines(
         self, path: str, *, params: Mapping[str, str], silence: float
@@ -56,7 +55,6 @@ class Transport(Protocol):
         Ends when the server ends it; raises ``Unreachable`` when nothing came for ``silence`` seconds or the
         connection broke.
         """
-        ...
 
 
 class Around:

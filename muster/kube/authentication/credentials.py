@@ -51,11 +51,9 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """The origin of the access, for error messages."""
-        ...
 
     async def read(self) -> ClusterAccess:
         """Read everything again and run credential plugins. Raises ``ApiError`` with the repair."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

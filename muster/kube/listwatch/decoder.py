@@ -31,12 +31,10 @@ class Tracked(Protocol):
     @property
     def uid(self) -> str:
         """metadata.uid."""
-        ...
 
     @property
     def resource_version(self) -> int:
         """metadata.resourceVersion, as a number."""
-        ...
 
 
 T = TypeVar("T", bound=Tracked)

@@ -53,7 +53,6 @@ class LogFunction(Protocol):
 
     def __call__(self, message: str, **fields: Any) -> object:
         """Log the message with these fields."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,11 +54,9 @@ class Asking(Protocol):
 
     async def get(self, port: int, path: str, *, host: str = "", most: int = MOST) -> Reply:
         """Ask once; see ``Asker.get``."""
-        ...
 
     async def accepts(self, port: int) -> bool:
         """Return True if the port accepts a connection; see ``Asker.accepts``."""
-        ...
 
 
 class _NoHttp(ValueError):
