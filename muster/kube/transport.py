@@ -7,7 +7,7 @@ one answer, and a stream of lines. Both raise only ``muster.api.errors.ApiError`
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -68,21 +68,10 @@ class Around:
         self._context = context
         self.lines = transport.lines
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float | None = None,
-    ) -> Answer:
+    async def request(self, method: str, path: str, **options: Any) -> Answer:
         """Send a request (see ``Transport``). Raises what its context raises, too."""
         async with self._context(method, path):
-            return await self._transport.request(
-                method, path, params=params, body=body, content_type=content_type, timeout=timeout
-            )
+            return await self._transport.request(method, path, **options)
 
 
 LONGEST_STATUS = 65_536
