@@ -15,7 +15,6 @@ object never waits for all requests of a large one.
 import asyncio
 from collections import deque
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -111,9 +110,7 @@ class Slots:
     async def __aenter__(self) -> None:
         await self.acquire()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.release()
 
 

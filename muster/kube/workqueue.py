@@ -66,8 +66,8 @@ class WorkQueue:
         self._timers: dict[str, tuple[float, asyncio.Handle]] = {}
         """The due time of a key and the handle that adds it. uvloop's handle of a past time does not know the time."""
         self._failures: dict[str, Backoff] = {}
-        self._woken: asyncio.Future[None] | None = None
-        """Set when a key is added while ``run`` waits for one."""
+        self._some = asyncio.Event()
+        """Set when a key is added."""
         self._observe_wait = observe_wait
 
     def __len__(self) -> int:
@@ -79,7 +79,7 @@ class WorkQueue:
             self._again.add(key)
         elif key not in self._waiting:
             self._waiting[key] = asyncio.get_running_loop().time()
-            self._wake()
+            self._some.set()
 
     def add_in(self, key: str, seconds: float) -> None:
         """Process the key in that many seconds, unless it is due sooner anyway."""
@@ -169,17 +169,13 @@ class WorkQueue:
 
     async def _take(self) -> str:
         while not self._waiting:
-            self._woken = asyncio.get_running_loop().create_future()
-            await self._woken
+            self._some.clear()
+            await self._some.wait()
         key = next(iter(self._waiting))
         since = self._waiting.pop(key)
         self._busy.add(key)
         self._observe_wait(asyncio.get_running_loop().time() - since)
         return key
-
-    def _wake(self) -> None:
-        if self._woken is not None and not self._woken.done():
-            self._woken.set_result(None)
 
     def _done(self, key: str) -> None:
         self._busy.discard(key)
