@@ -9,7 +9,7 @@ create.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -100,6 +100,11 @@ def read(answer: Answer, kind: type[T], request: str) -> T:
         ) from error
 
 
+async def ask(send: Callable[..., Awaitable[Answer]], method: str, path: str, kind: type[T], **options: Any) -> T:
+    """Send a request by ``Transport.request``, and decode its answer. Raises ``ApiError``, as both do."""
+    return read(await send(method, path, **options), kind, f"{method} {path}")
+
+
 PAGE = 500
 """Objects in one page of a list."""
 
@@ -145,5 +150,4 @@ class ResourceClient:
     ) -> Json:
         data = None if body is None else msgspec.json.encode(body)
         async with self._limit:
-            answer = await self.transport.request(method, path, body=data, content_type=content_type)
-        return read(answer, Json, f"{method} {path}")
+            return await ask(self.transport.request, method, path, Json, body=data, content_type=content_type)

@@ -8,7 +8,7 @@ import msgspec
 
 from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.api.names import LABEL_UID
-from muster.kube.resources import MERGE_PATCH, Object, custom, read
+from muster.kube.resources import MERGE_PATCH, Object, ask, custom, read
 from muster.reconcilers.render.objects import to_json
 from muster.reconcilers.render.workload import API_VERSION, queue_patch, release_patch, render_workload, status_patch
 from muster.reconcilers.requests.batch import Calls, as_sent, delete_options, owned
@@ -101,9 +101,8 @@ async def read_admission(calls: Calls, action: ReadAdmission, plan: Plan) -> Out
 
 
 async def _flavor(calls: Calls, name: str) -> _Flavor | Refusal:
-    path = f"/apis/{API_VERSION}/resourceflavors/{name}"
     try:
-        return read(await calls.do("GET", path), _Flavor, f"GET {path}")
+        return await ask(calls.do, "GET", f"/apis/{API_VERSION}/resourceflavors/{name}", _Flavor)
     except NotFound:
         return Refusal(
             "FlavorMissing",
@@ -174,13 +173,12 @@ async def _ensure(calls: Calls, plan: Plan) -> Outcome:
         )
     body = to_json(render_workload(plan, priority), f"the Workload of experiment {plan.namespace}/{plan.name}")
     try:
-        answer = await calls.do("POST", path, body=body)
+        made = await ask(calls.do, "POST", path, Object, body=body)
     except AlreadyExists:
         return await _recognise(calls, plan, name)
     except ApiError as error:
         return Outcome(refusal=refusal_or_raise(error, plan, "create", KIND, name))
-    made = read(answer, Object, f"POST {path}").metadata
-    return _known(as_sent(KIND, made, plan, {LABEL_UID: plan.uid}))
+    return _known(as_sent(KIND, made.metadata, plan, {LABEL_UID: plan.uid}))
 
 
 async def _priority(calls: Calls, plan: Plan) -> int | None:
@@ -188,17 +186,16 @@ async def _priority(calls: Calls, plan: Plan) -> int | None:
     if plan.queue is None or not plan.queue.priority_class:
         return None
     path = f"/apis/{API_VERSION}/workloadpriorityclasses/{plan.queue.priority_class}"
-    return read(await calls.do("GET", path), _Class, f"GET {path}").value
+    return (await ask(calls.do, "GET", path, _Class)).value
 
 
 async def _recognise(calls: Calls, plan: Plan, name: str) -> Outcome:
     """Return the outcome if a Workload of that name exists already."""
-    path = custom(API_VERSION, plan.namespace, "workloads", name)
     try:
-        found = read(await calls.do("GET", path), Object, f"GET {path}").metadata
+        found = await ask(calls.do, "GET", custom(API_VERSION, plan.namespace, "workloads", name), Object)
     except NotFound:
         return Outcome(ahead=True)
-    return _known(owned(KIND, found, plan, {LABEL_UID: plan.uid}))
+    return _known(owned(KIND, found.metadata, plan, {LABEL_UID: plan.uid}))
 
 
 def _known(found: int | Refusal) -> Outcome:
@@ -213,11 +210,12 @@ async def _change(
     verb = "DELETE" if patch is None else "PATCH"
     try:
         if patch is None:
-            answer = await calls.do(verb, path, body=delete_options(workload.uid, None))
+            left = await ask(calls.do, verb, path, Object, body=delete_options(workload.uid, None))
         else:
-            answer = await calls.do(verb, path, body=msgspec.json.encode(patch), content_type=MERGE_PATCH)
+            body = msgspec.json.encode(patch)
+            left = await ask(calls.do, verb, path, Object, body=body, content_type=MERGE_PATCH)
     except NotFound:
         return Outcome(ahead=True)
     except ApiError as error:
         return Outcome(refusal=refusal_or_raise(error, plan, verb.lower(), KIND, workload.name))
-    return Outcome(workloads=read(answer, Object, f"{verb} {path}").metadata.version)
+    return Outcome(workloads=left.metadata.version)

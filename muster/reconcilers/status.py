@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, MusterError, NotFound, Throttled, Unreachable
-from muster.kube.resources import MERGE_PATCH, Object, core, read
+from muster.kube.resources import MERGE_PATCH, Object, ask, core
 from muster.kube.transport import Transport
 from muster.reconcilers.refs import ExperimentRef, path_of
 from muster.reconcilers.render.objects import render_event, to_json
@@ -36,19 +36,16 @@ async def write_status(transport: Transport, ref: ExperimentRef, status: Mapping
     gone, and every other ``ApiError``. After ``Unreachable`` the write may have been applied; a second write then gets
     ``Conflict``, and the watch delivers what was persisted. Raises ``Unrenderable`` for text that JSON cannot hold.
     """
-    path = f"{ref.path}/status"
     metadata = {"name": ref.name, "namespace": ref.namespace, "uid": ref.uid, "resourceVersion": str(version)}
     subject = ref.subject
     body = {"apiVersion": subject.api_version, "kind": subject.kind, "metadata": metadata, "status": status}
-    answer = await transport.request(
-        "PUT", path, body=to_json(body, f"the status of {subject.kind} {ref.namespace}/{ref.name}")
-    )
-    return read(answer, Object, f"PUT {path}").metadata.version
+    data = to_json(body, f"the status of {subject.kind} {ref.namespace}/{ref.name}")
+    return (await ask(transport.request, "PUT", f"{ref.path}/status", Object, body=data)).metadata.version
 
 
 async def read_version(transport: Transport, ref: ExperimentRef) -> int:
     """Return the present resourceVersion of the object. Raises ``ApiError``."""
-    return read(await transport.request("GET", ref.path), Object, f"GET {ref.path}").metadata.version
+    return (await ask(transport.request, "GET", ref.path, Object)).metadata.version
 
 
 async def end_run(

@@ -20,7 +20,7 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.settings import Settings
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
-from muster.kube.resources import Metadata, Object, core, read
+from muster.kube.resources import Metadata, Object, ask, core
 from muster.kube.transport import Transport
 from muster.rollcall.document import NodeListing
 from muster.rollcall.make import node_listing
@@ -197,7 +197,7 @@ class NodeHistory:
         path = core(self._namespace, "configmaps", self._name)
         found = _ConfigMap(Metadata())
         with contextlib.suppress(NotFound):
-            found = read(await self.transport.request("GET", path), _ConfigMap, f"GET {path}")
+            found = await ask(self.transport.request, "GET", path, _ConfigMap)
         self._version = found.metadata.resource_version
         text = (found.data or {}).get(KEY)
         if text is not None and not self._taken_in:
@@ -214,5 +214,6 @@ class NodeHistory:
         metadata = {"resourceVersion": self._version} if self._version else {"name": self._name}
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {KEY: text}}
         where = path if self._version else path.rpartition("/")[0]
-        answer = await self.transport.request(method, where, body=msgspec.json.encode(body), content_type=kind)
-        self._version = read(answer, Object, f"{method} {where}").metadata.resource_version
+        data = msgspec.json.encode(body)
+        made = await ask(self.transport.request, method, where, Object, body=data, content_type=kind)
+        self._version = made.metadata.resource_version

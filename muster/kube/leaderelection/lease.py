@@ -17,9 +17,9 @@ import msgspec
 
 from muster.api.errors import NotFound
 from muster.api.values.timestamps import micro_time
-from muster.kube.resources import custom, read
-from muster.kube.transport import Answer, Transport
-from muster.kube.unstructured import mapping, text
+from muster.kube.resources import ask, custom
+from muster.kube.transport import Transport
+from muster.kube.unstructured import Json, mapping, text
 
 API_VERSION = "coordination.k8s.io/v1"
 KIND = "Lease"
@@ -63,7 +63,7 @@ class Leases:
     async def read(self) -> Lease | None:
         """Return the Lease as it is now, None if there is none. Raises ``ApiError``."""
         try:
-            return _lease(await self._transport.request("GET", self._path), f"GET {self._path}")
+            return _lease(await ask(self._transport.request, "GET", self._path, Json))
         except NotFound:
             return None
 
@@ -95,12 +95,10 @@ class Leases:
         if self._address or ADDRESS in mapping(metadata.get("annotations")):
             metadata = {**metadata, "annotations": {**mapping(metadata.get("annotations")), ADDRESS: self._address}}
         body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
-        answer = await self._transport.request(method, path, body=msgspec.json.encode(body))
-        return _lease(answer, f"{method} {path}")
+        return _lease(await ask(self._transport.request, method, path, Json, body=msgspec.json.encode(body)))
 
 
-def _lease(answer: Answer, request: str) -> Lease:
-    document = read(answer, dict[str, Any], request)
+def _lease(document: Json) -> Lease:
     metadata, spec = mapping(document.get("metadata")), mapping(document.get("spec"))
     metadata.pop("managedFields", None)  # kept by the server; a write without it does not change it
     return Lease(

@@ -19,7 +19,7 @@ from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
 from muster.api.names import LABEL_UID
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.kinds.jobset.spec import JOBSET_NAME
-from muster.kube.resources import Metadata, Object, core, read
+from muster.kube.resources import Metadata, ask, core
 from muster.reconcilers.render.objects import render_claim, to_json
 from muster.reconcilers.requests.batch import SHOWN, Calls, as_sent, name_taken, owned
 from muster.reconcilers.requests.refusals import refusal_or_raise
@@ -107,21 +107,19 @@ async def ensure_claims(calls: Calls, plan: Plan, epoch: int, *, made: bool = Fa
 async def _create(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal:
     body = to_json(render_claim(plan, claim), f"claim {claim.name} of {plan.namespace}/{plan.name}")
     try:
-        answer = await calls.create(plan, RESOURCE, body)
+        made = await calls.create(plan, RESOURCE, body)
     except AlreadyExists as error:
         found = await _find(calls, plan, claim)
         if found is None:
             raise Conflict(f"{error}, and was gone when it was read", status=409, reason="Vanished") from error
         return found
-    made = read(answer, Object, f"POST {RESOURCE}").metadata
     return as_sent(KIND, made, plan, {LABEL_UID: plan.uid}) if claim.exclusive else made.version
 
 
 async def _find(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal | None:
     """Return the resourceVersion of the claim, the refusal for an unusable one, or None if there is none."""
-    path = core(plan.namespace, RESOURCE, claim.name)
     try:
-        answer = read(await calls.do("GET", path), Found, f"GET {path}")
+        answer = await ask(calls.do, "GET", core(plan.namespace, RESOURCE, claim.name), Found)
     except NotFound:
         return None
     if not claim.exclusive:

@@ -27,7 +27,7 @@ from muster.api.errors import NotFound
 from muster.api.names import LABEL_UID
 from muster.api.values.rank_ranges import from_ranges
 from muster.kinds.planning.run_object import from_object
-from muster.kube.resources import Metadata, core, read
+from muster.kube.resources import Metadata, ask, core
 from muster.reconcilers.native.live_pods import (
     KEEPS_QUOTA,
     LivePod,
@@ -128,20 +128,18 @@ def _precedes(pod: LivePod | Pod, epoch: int, again: Mapping[int, int]) -> bool:
 
 async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
     """Return the resourceVersion of the plan's object if it exists and is still to run that epoch, else 0."""
-    path = path_of(plan)
+    kind: type[_Experiment | _Object] = _Experiment if plan.subject == EXPERIMENT else _Object
     try:
-        answer = await calls.do("GET", path)
+        owner = await ask(calls.do, "GET", path_of(plan), kind)
     except NotFound:
         return 0
-    what = f"GET {path}"
-    owner = read(answer, _Experiment, what) if plan.subject == EXPERIMENT else read(answer, _Object, what)
     return owner.metadata.version if owner.wants(plan, action.epoch) else 0
 
 
 async def _rival(calls: Calls, plan: Plan) -> str:
     """Return the name of a pod that another controller has made for the plan's object; empty if there is none."""
-    path = core(plan.namespace, "pods")
-    page = read(await calls.do("GET", path, params={"labelSelector": plan.watching.rivals}), Pods, f"GET {path}")
+    which = {"labelSelector": plan.watching.rivals}
+    page = await ask(calls.do, "GET", core(plan.namespace, "pods"), Pods, params=which)
     for pod in page.items or ():
         owner = pod.metadata.controller
         if owner is not None and owner.uid == plan.uid and LABEL_UID not in (pod.metadata.labels or {}):

@@ -7,7 +7,7 @@ import msgspec
 
 from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.api.names import LABEL_UID
-from muster.kube.resources import MERGE_PATCH, Object, core, read
+from muster.kube.resources import MERGE_PATCH, Object, ask, core
 from muster.reconcilers.native.live_pods import LivePod, named, pages
 from muster.reconcilers.refs import path_of
 from muster.reconcilers.requests.batch import Batch, Calls, delete_options
@@ -36,11 +36,11 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
         try:
             version = ""
             if action.unless_ended:
-                found = read(await calls.do("GET", path), LivePod, f"GET {path}")
+                found = await ask(calls.do, "GET", path, LivePod)
                 if found.metadata.uid != pod.uid or not found.live:
                     return 0
                 version = found.metadata.resource_version
-            answer = await calls.do("DELETE", path, body=delete_options(pod.uid, action.grace, version))
+            left = await ask(calls.do, "DELETE", path, Object, body=delete_options(pod.uid, action.grace, version))
         except NotFound:
             return 0
         except Conflict as error:
@@ -51,8 +51,8 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
             return None
         except ApiError as error:
             return replace(refusal_or_raise(error, plan, "delete", "Pod", f"{pod.name} ({action.why})"), final=False)
-        left = read(answer, Object, f"DELETE {path}").metadata
-        return left.version if LABEL_UID in (left.labels or {}) else 0  # without the label no watch delivers it
+        # Without the label no watch delivers it.
+        return left.metadata.version if LABEL_UID in (left.metadata.labels or {}) else 0
 
     await batch.run(f"delete pods of {plan.namespace}/{plan.name}", pods, delete, calls.slots(plan))
     return replace(batch.outcome(), deleted=tuple(batch.done))
@@ -89,7 +89,8 @@ async def stop_pods(calls: Calls, action: StopPods, plan: Plan) -> Outcome:
         path = core(pod.namespace, "pods", pod.name)
         body = {"metadata": {"uid": pod.uid}, "spec": {"activeDeadlineSeconds": DEADLINE}}
         try:
-            answer = await calls.do("PATCH", path, body=msgspec.json.encode(body), content_type=MERGE_PATCH)
+            patch = msgspec.json.encode(body)
+            left = await ask(calls.do, "PATCH", path, Object, body=patch, content_type=MERGE_PATCH)
         except (NotFound, Invalid):  # gone, or one that cannot be stopped so, and is deleted in time
             return 0
         except Conflict as error:  # another pod has the name by now, or the API server was writing this one
@@ -97,7 +98,7 @@ async def stop_pods(calls: Calls, action: StopPods, plan: Plan) -> Outcome:
             return None
         except ApiError as error:
             return replace(refusal_or_raise(error, plan, "stop", "Pod", f"{pod.name} ({action.why})"), final=False)
-        return read(answer, Object, f"PATCH {path}").metadata.version
+        return left.metadata.version
 
     await batch.run(f"stop pods of {plan.namespace}/{plan.name}", action.pods, stop, calls.slots(plan))
     return replace(batch.outcome(), stopped=tuple(batch.done))
@@ -126,10 +127,9 @@ async def collect_pods(calls: Calls, plan: Plan, vanished: tuple[Pod, ...] = ())
         name, uid = pod
         path = core(plan.namespace, "pods", name)
         try:
-            answer = await calls.do("DELETE", path, body=delete_options(uid, None))
+            return (await ask(calls.do, "DELETE", path, Object, body=delete_options(uid, None))).metadata.version
         except (NotFound, Conflict):  # the garbage collector was first
             return 0
-        return read(answer, Object, f"DELETE {path}").metadata.version
 
     batch = Batch[tuple[str, str]]()
     await batch.run(f"collect pods of {plan.namespace}/{plan.name}", pods, delete, calls.slots(plan))
@@ -137,8 +137,7 @@ async def collect_pods(calls: Calls, plan: Plan, vanished: tuple[Pod, ...] = ())
 
 
 async def _exists(calls: Calls, plan: Plan) -> bool:
-    path = path_of(plan)
     try:
-        return read(await calls.do("GET", path), Object, f"GET {path}").metadata.uid == plan.uid
+        return (await ask(calls.do, "GET", path_of(plan), Object)).metadata.uid == plan.uid
     except NotFound:
         return False

@@ -15,7 +15,7 @@ import msgspec
 from muster.api.errors import NotFound
 from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_RANK, LABEL_UID, name_suffix, selector_of
 from muster.api.values.printable import small_number
-from muster.kube.resources import Metadata, core, read
+from muster.kube.resources import Metadata, ask, core
 from muster.reconcilers.requests.batch import SHOWN, Calls
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.group import Member
@@ -97,7 +97,7 @@ async def everything(calls: Calls, plan: Plan, **which: str) -> AsyncIterator[tu
         params = {**which, "limit": str(PAGE)}
         if token:
             params["continue"] = token
-        page = read(await calls.do("GET", path, params=params), Pods, f"GET {path}")
+        page = await ask(calls.do, "GET", path, Pods, params=params)
         yield page.items or ()
         token = page.metadata.token
         if not token:
@@ -106,9 +106,8 @@ async def everything(calls: Calls, plan: Plan, **which: str) -> AsyncIterator[tu
 
 async def named(calls: Calls, namespace: str, name: str) -> LivePod | None:
     """Return the pod of that name in the namespace, if there is one. Raises ``ApiError``."""
-    path = core(namespace, "pods", name)
     try:
-        return read(await calls.do("GET", path), LivePod, f"GET {path}")
+        return await ask(calls.do, "GET", core(namespace, "pods", name), LivePod)
     except NotFound:
         return None
 

@@ -10,8 +10,8 @@ from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
 from muster.api.names import GROUP
 from muster.kube.connection import TIMEOUT_REASON
 from muster.kube.fair_share import FairShare, Slots
-from muster.kube.resources import Metadata, Object, OwnerReference, core, read
-from muster.kube.transport import Answer, Transport
+from muster.kube.resources import Metadata, Object, OwnerReference, ask, core, read
+from muster.kube.transport import Transport
 from muster.reconcilers.requests.refusals import refusal_or_raise
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
@@ -141,7 +141,7 @@ class Calls:
         """Return the experiment's share of the creates, which have their own because admission is the slow part."""
         return self._creates.of(plan.namespace, plan.uid)
 
-    async def create(self, plan: Plan, resource: str, body: bytes, params: Mapping[str, str] | None = None) -> Answer:
+    async def create(self, plan: Plan, resource: str, body: bytes, params: Mapping[str, str] | None = None) -> Metadata:
         """Create an object, in a slot that the caller holds. See ``CREATE_TIMEOUT``."""
         path = core(plan.namespace, resource)
         timeout = LONG_CREATE_TIMEOUT if plan.namespace in self._slow else CREATE_TIMEOUT
@@ -154,7 +154,7 @@ class Calls:
                 self._slow.pop(plan.namespace, None)
             raise
         self._slow.pop(plan.namespace, None)
-        return answer
+        return read(answer, Object, f"POST {path}").metadata
 
     def _remember_slow(self, namespace: str) -> None:
         self._slow.pop(namespace, None)
@@ -197,21 +197,20 @@ async def create_or_find(
     Names are deterministic, so an object that exists, and that the plan's Experiment controls, was created by an
     earlier request whose answer was lost. Raises ``Conflict`` when it was deleted between the create and the GET.
     """
-    resource = f"{kind.lower()}s"
     try:
-        answer = await calls.create(plan, resource, body, params)
+        made = await calls.create(plan, f"{kind.lower()}s", body, params)
     except AlreadyExists:
         return await recognise(calls, plan, kind, name, labels)
     except ApiError as error:
         return refusal_or_raise(error, plan, "create", kind, name)
-    return as_sent(kind, read(answer, Object, f"POST {core(plan.namespace, resource)}").metadata, plan, labels)
+    return as_sent(kind, made, plan, labels)
 
 
 async def recognise(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int | Refusal:
     """Return the resourceVersion of the object of that name if it is ours, else the refusal."""
     path = core(plan.namespace, f"{kind.lower()}s", name)
     try:
-        answer = await calls.do("GET", path)
+        found = await ask(calls.do, "GET", path, Object)
     except NotFound as error:
         raise Conflict(
             f"{kind} {plan.namespace}/{name} existed when it was created and was gone when it was read",
@@ -219,7 +218,7 @@ async def recognise(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapp
             reason="Vanished",
             request=f"GET {path}",
         ) from error
-    return owned(kind, read(answer, Object, f"GET {path}").metadata, plan, labels)
+    return owned(kind, found.metadata, plan, labels)
 
 
 def owned(kind: str, found: Metadata, plan: Plan, labels: Mapping[str, str]) -> int | Refusal:
