@@ -42,8 +42,8 @@ from muster.daemon.web.live import Changes
 from muster.kinds.registry import RUN_KINDS, runs
 from muster.kube.fair_share import ALONE, FairShare
 from muster.kube.instrumented import Denials, labels, measured
+from muster.kube.listwatch.decoder import ObjectList
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
-from muster.kube.listwatch.sink_feed import ObjectList
 from muster.kube.transport import Around, Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.collector import ExperimentCollector, Subject

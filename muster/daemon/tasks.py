@@ -25,8 +25,8 @@ from muster.kube.cancellation import cancel_and_wait
 from muster.kube.leaderelection.elector import Elector
 from muster.kube.leaderelection.lease import Leases
 from muster.kube.leaderelection.rules import Terms
-from muster.kube.listwatch.decoder import Projection
-from muster.kube.listwatch.sink_feed import ObjectList, list_all
+from muster.kube.listwatch.decoder import ObjectList, Projection
+from muster.kube.listwatch.sink_feed import list_all
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
 from muster.watchers import experiments

@@ -320,7 +320,7 @@ def entry_of(kind: WatchedKind, obj: Object, pods: Iterable[Pod], made: Object |
 def record_of(kind: WatchedKind | Made, obj: Object) -> ExperimentRecord | None:
     """Return the flat record of an object, as a list of the API server has it; None if it cannot be used."""
     body = json.dumps({"metadata": {"resourceVersion": "1"}, "items": [obj]}).encode("utf-8", "replace")
-    return next(iter(object_decoder_of(kind).page(body).objects), None)
+    return next(iter(object_decoder_of(kind).page(body).objects.values()), None)
 
 
 def unasked(plan: Plan) -> Plan:

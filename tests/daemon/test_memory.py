@@ -89,6 +89,6 @@ def test_spec_and_status_are_let_go_once_they_are_read() -> None:
     listed = experiments.DECODER.page(
         json.dumps({"metadata": {"resourceVersion": "9"}, "items": [experiment(1, 1), experiment(2, 1)]}).encode()
     )
-    ground.store.replace({each.uid: each for each in listed.objects}, 9)
+    ground.store.replace(listed.objects, 9)
     assert [record.spec for record in ground.store] == [b"", b""]
     assert ground.index.get("u2") is not None

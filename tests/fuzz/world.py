@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.kube.listwatch.decoder import Event, EventType, Page
+from muster.kube.listwatch.decoder import Event, EventType, ObjectList
 from muster.kube.listwatch.store import Store
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import look, write
@@ -111,9 +111,9 @@ class World:
             store.put(event.obj, event.version)
         return event
 
-    def decode(self, kind: str, body: bytes) -> Page[Any]:
+    def decode(self, kind: str, body: bytes) -> ObjectList[Any]:
         """Decode a page of a list without applying it. Raises ``ApiError`` for a malformed one."""
-        page: Page[Any] = DECODERS[kind].page(body)
+        page: ObjectList[Any] = DECODERS[kind].page(body)
         for problem in page.problems:
             check_words(problem, LONGEST_MESSAGE)
         return page
@@ -121,7 +121,7 @@ class World:
     def relist(self, kind: str, body: bytes) -> None:
         """Apply a page that is a whole list. Raises ``ApiError`` for a malformed one."""
         page = self.decode(kind, body)
-        self.stores[kind].replace({each.uid: each for each in page.objects}, page.version)
+        self.stores[kind].replace(page.objects, page.version)
 
     # Output
 

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.kube.listwatch.decoder import Page, Projection
+from muster.kube.listwatch.decoder import ObjectList, Projection
 from muster.state.policies import completion
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.pod import Pod, PodPhase
@@ -55,7 +55,7 @@ def done_in_memory() -> Swaps:
 
 @bug(Hunt("drop", "member-fails"), Hunt("relist", "member-fails"))
 @instead_of(Projection, "page")
-def first_page_only(page: Any, self: Projection[Any, Any], body: bytes) -> Page[Any]:
+def first_page_only(page: Any, self: Projection[Any, Any], body: bytes) -> ObjectList[Any]:
     """A list ends after its first page."""
     return replace(page(self, body), proceed="")
 

@@ -21,7 +21,8 @@ from tests.fakes.objects import container, pod, terminated
 def seen(obj: dict[str, Any]) -> Pod:
     got = pods.DECODER.event(event("ADDED", obj))
     assert got.obj is not None, got.problem
-    (listed,) = pods.DECODER.page(json.dumps({"metadata": {"resourceVersion": "1"}, "items": [obj]}).encode()).objects
+    page = pods.DECODER.page(json.dumps({"metadata": {"resourceVersion": "1"}, "items": [obj]}).encode())
+    (listed,) = page.objects.values()
     assert listed == got.obj
     return got.obj
 

@@ -70,16 +70,16 @@ class Event(msgspec.Struct, Generic[T], frozen=True):
     problem: str = ""
 
 
-class Page(msgspec.Struct, Generic[T], frozen=True):
-    """One page of a list.
+class ObjectList(msgspec.Struct, Generic[T]):
+    """Objects as of ``version``, by uid: one page of a list, or all of it. ``problems`` are unreadable items.
 
-    ``proceed`` is the token of the next one, empty on the last; ``problems`` are unreadable items.
+    ``proceed`` is the token of the next page, empty on the last.
     """
 
-    objects: list[T]
+    objects: dict[str, T]
     version: int
-    proceed: str
     problems: list[str]
+    proceed: str = ""
 
 
 D = TypeVar("D")
@@ -193,10 +193,10 @@ class Projection(Generic[D, T]):
         except Exception as error:  # noqa: BLE001 - no object may end the stream of all
             return self._unreadable(line, kind, error)
 
-    def page(self, body: bytes) -> Page[T]:
+    def page(self, body: bytes) -> ObjectList[T]:
         """Return one page of a list; unreadable items are left out and listed in ``problems``."""
         problems: list[str] = []
-        objects: list[T] = []
+        objects: dict[str, T] = {}
         try:
             listing = self._listing(body)
             metadata = listing.metadata
@@ -220,13 +220,15 @@ class Projection(Generic[D, T]):
             version = version_of(metadata.resourceVersion)
         except ValueError as error:
             raise ApiError(f"the list of {self.kind} cannot be used: {error}", reason="Malformed") from error
-        return Page(objects, version, metadata.proceed or "", problems)
+        return ObjectList(objects, version, problems, metadata.proceed or "")
 
-    def _add(self, objects: list[T], problems: list[str], document: D) -> None:
+    def _add(self, objects: dict[str, T], problems: list[str], document: D) -> None:
         try:
-            objects.append(self._flatten(document))
+            obj = self._flatten(document)
         except Exception as error:  # noqa: BLE001 - no object may make the list unreadable
             problems.append(_problem(error))
+        else:
+            objects[obj.uid] = obj
 
     def _raw_items(self, body: bytes) -> tuple[list[msgspec.Raw], _ListMeta]:
         """Return the items, each by itself: invalid text in one does not make the others unreadable."""

@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-import msgspec
-
 from muster.api.errors import ApiError, Expired, Unreachable
-from muster.kube.listwatch.decoder import Event, EventType, Projection, Tracked
+from muster.kube.listwatch.decoder import Event, EventType, ObjectList, Projection, Tracked
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import TOO_LARGE_ANSWER, Transport
 
@@ -26,14 +24,6 @@ SHRINK = 10
 
 MOST_PAGES = 20_000
 """Most pages of a list: 10 million objects at 500 a page."""
-
-
-class ObjectList(msgspec.Struct, Generic[T]):
-    """All objects as of ``version``, by uid. ``problems`` are the items that could not be read."""
-
-    objects: dict[str, T]
-    version: int
-    problems: list[str]
 
 
 async def list_all(
@@ -65,8 +55,7 @@ async def list_all(
             answer = await transport.request("GET", path, params=query, timeout=timeout)
             on_page()
             page = decode.page(answer.body)
-            for obj in page.objects:
-                found.objects[obj.uid] = obj
+            found.objects |= page.objects
             found.problems += page.problems
             found.version = page.version
             if not page.proceed:

@@ -19,8 +19,8 @@ import pytest
 from muster.api.errors import ApiError, Forbidden
 from muster.api.names import SELECTOR
 from muster.kube.connection import Connection
+from muster.kube.listwatch.decoder import ObjectList
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
-from muster.kube.listwatch.sink_feed import ObjectList
 from muster.kube.listwatch.store import Store
 from muster.state.vocabulary.pod import Pod
 from muster.watchers.pods import decode as pods
@@ -428,7 +428,7 @@ async def test_events_from_before_the_list_are_dropped(tmp_path: Path) -> None:
 def seen(version: int, *objects: dict[str, Any], problems: tuple[str, ...] = ()) -> ObjectList[Pod]:
     """Return a list that was read beside the watch."""
     page = pods.DECODER.page(json.dumps(listing(list(objects), version)).encode())
-    return ObjectList({each.uid: each for each in page.objects}, page.version, list(problems))
+    return ObjectList(page.objects, page.version, list(problems))
 
 
 async def test_a_list_read_beside_the_watch_adds_newer_states(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def path_of(plan: Plan) -> str:
 def seen(bench: Bench, plan: Plan) -> Workload:
     """Return the Workload as the watch delivers it."""
     page = DECODER.page(encode({"metadata": {"resourceVersion": "1"}, "items": [bench.api.objects[path_of(plan)]]}))
-    return page.objects[0]
+    return next(iter(page.objects.values()))
 
 
 def admit(bench: Bench, plan: Plan, flavors: Mapping[str, str], **status: Any) -> Workload:

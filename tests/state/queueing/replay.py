@@ -46,7 +46,7 @@ def decoded(obj: Any) -> Workload:
     projection: Projection[Any, Workload] = DECODER
     page = projection.page(json.dumps({"metadata": {"resourceVersion": "1"}, "items": [obj]}).encode())
     assert not page.problems, page.problems
-    (workload,) = page.objects
+    (workload,) = page.objects.values()
     return workload
 
 
