@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from muster.state.view.roll import CoordinatorState
-from muster.watchers.probes.bounded.http import Reply
+from muster.watchers.probes.bounded.http import Asker, Reply
 from muster.watchers.probes.ray.answers import JOBS, NODES, VERSION
 
 FOLDER = Path(__file__).parent / "traces"
@@ -84,7 +84,7 @@ def recorded(name: str) -> Recorded:
     return Recorded(path.name.removesuffix(".jsonl.gz"), tuple(changes), tuple(answers), tuple(marks))
 
 
-class RecordedRay:
+class RecordedRay(Asker):
     """The way to recorded endpoints, for the real probe. ``began`` is the loop's second at which the scenario began."""
 
     def __init__(self, scenario: Recorded, host: str, began: float) -> None:

@@ -10,7 +10,6 @@ own, as with a kubelet's probes.
 import asyncio
 import re
 from dataclasses import dataclass
-from typing import Protocol
 from urllib.parse import quote
 
 from muster.api.values.printable import printable
@@ -47,16 +46,6 @@ class Reply:
     def good(self) -> bool:
         """True if the request was answered with 200."""
         return self.status == 200
-
-
-class Asking(Protocol):
-    """The connection to a head and its members."""
-
-    async def get(self, port: int, path: str, *, host: str = "", most: int = MOST) -> Reply:
-        """Ask once; see ``Asker.get``."""
-
-    async def accepts(self, port: int) -> bool:
-        """Return True if the port accepts a connection; see ``Asker.accepts``."""
 
 
 class _NoHttp(ValueError):

@@ -16,7 +16,7 @@ from muster.api.values.printable import bare, printable
 from muster.state.view.roll import Work
 from muster.state.view.turns import A_TURN, Turns
 from muster.watchers.probes.bounded.connection import MOST_PARTS, parts_of
-from muster.watchers.probes.bounded.http import Asking
+from muster.watchers.probes.bounded.http import Asker
 
 MAX_NODES = 10_000
 """Most nodes in the dashboard's list (RAY_MAX_LIMIT_FROM_API_SERVER)."""
@@ -183,7 +183,7 @@ class TaskCounter:
     seconds.
     """
 
-    def __init__(self, ask: Asking, port: int, clock: Callable[[], float]) -> None:
+    def __init__(self, ask: Asker, port: int, clock: Callable[[], float]) -> None:
         self._ask, self._port, self._clock = ask, port, clock
         self._due = 0.0
         self.sentence = ""

@@ -19,7 +19,7 @@ from muster.api.values.durations import count_of
 from muster.api.values.printable import bare
 from muster.state.view.turns import A_TURN, Turns
 from muster.watchers.probes.bounded.connection import MOST_PARTS, in_turns, parts_of
-from muster.watchers.probes.bounded.http import Asking
+from muster.watchers.probes.bounded.http import Asker
 
 STATUS: Final = "/api/cluster_status"
 PACE: Final = 10.0
@@ -72,7 +72,7 @@ _decoder = msgspec.json.Decoder(_Answer)
 class Demands:
     """The unmet requests of one dashboard, as of the last answer."""
 
-    def __init__(self, ask: Asking, port: int, clock: Callable[[], float]) -> None:
+    def __init__(self, ask: Asker, port: int, clock: Callable[[], float]) -> None:
         self._ask, self._port, self._clock = ask, port, clock
         self._due = 0.0
         self._written, self._read_at = 0.0, 0.0

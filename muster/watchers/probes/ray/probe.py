@@ -18,7 +18,7 @@ from urllib.parse import quote
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, Work, of_rank
 from muster.watchers.probes.bounded.connection import Address, in_turns, loop_time
-from muster.watchers.probes.bounded.http import Asker, Asking, Reply
+from muster.watchers.probes.bounded.http import Asker, Reply
 from muster.watchers.probes.ray.answers import (
     AGENT_HEALTH,
     GCS_HEALTH,
@@ -68,7 +68,7 @@ class RayProbe:
         submitter: int = -1,
         token: str = "",
         deadline: float = 2.0,
-        ask: Asking | None = None,
+        ask: Asker | None = None,
     ) -> None:
         parsed = Address.parse(address)
         self._most = BASE_BYTES + BYTES_PER_NODE * min(expected, MAX_NODES)

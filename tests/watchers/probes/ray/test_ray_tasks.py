@@ -5,7 +5,7 @@ import json
 import pytest
 
 from muster.state.view.roll import CoordinatorState
-from muster.watchers.probes.bounded.http import Reply
+from muster.watchers.probes.bounded.http import Asker, Reply
 from muster.watchers.probes.ray.answers import LOAD, PACE, REST, SUMMARY, TaskCounter, Unreadable, read_tasks
 
 
@@ -17,16 +17,12 @@ def summary(total: int = 0, **functions: dict[str, int]) -> bytes:
     return json.dumps({"result": True, "msg": "", "data": {"result": found}}).encode()
 
 
-class Dashboard:
+class Dashboard(Asker):
     """A dashboard that gives these answers of one page, each after a time, and the last one forever."""
 
     def __init__(self, *replies: Reply, took: float = 0.01, path: str = SUMMARY) -> None:
         self.replies, self.took, self.path, self.now = list(replies), took, path, 1000.0
         self.asked: list[float] = []
-
-    async def accepts(self, port: int) -> bool:
-        """Return False: no connection was recorded."""
-        return False
 
     async def get(self, port: int, path: str, *, host: str = "", most: int = 0) -> Reply:
         assert (port, path, host) == (8265, self.path, "")
