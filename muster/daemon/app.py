@@ -119,7 +119,7 @@ class Daemon:
             self._heard,
             make=make_prober or partial(prober_of, clock),
             lag=lambda: self.loop_lag.lag,
-            observe=self._probed,
+            observe=lambda kind, answer: self.instruments.probed(kind, answer.coordinator.value, answer.latency),
             cpu=cpu,
         )
         self.recorder = EventRecorder(writing, others, instance, self.instruments.failed)
@@ -341,9 +341,6 @@ class Daemon:
     async def _heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
         await self.controller.heard(uid, epoch, answer)
         self.changes.changed(uid)
-
-    def _probed(self, kind: str, answer: RollAnswer) -> None:
-        self.instruments.probed(kind, answer.coordinator.value, answer.latency)
 
     def _persisted(self, plan: Plan, old: Record | None, new: Record) -> None:
         entry = self.index.get(plan.uid)

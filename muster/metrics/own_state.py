@@ -15,7 +15,6 @@ from muster.metrics.catalogue import OTHER, RECONNECTS
 from muster.metrics.exposition import Families, label, reason
 from muster.metrics.rows import daemon as rows
 from muster.metrics.rows import incident as incident_rows
-from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.tracking import Tracking
 from muster.state.facts.nodes.suspects import Suspect
 
@@ -23,11 +22,6 @@ CLUSTER = "cluster"
 """The scope of an incident of several namespaces."""
 PAIRS = 256
 """Most pairs of resource and reason. The runs that are explained are bounded by the incidents."""
-
-
-def scope_of(incident: Incident) -> str:
-    """Return ``cluster``, or ``namespace/team`` where all runs are of that one."""
-    return f"namespace/{incident.alone}" if incident.alone else CLUSTER
 
 
 @dataclass(eq=False)
@@ -49,7 +43,7 @@ class IncidentCollector(Collector):
                 "kind": key.kind,
                 "subject": label(key.subject),
                 "cause": each.cause,
-                "scope": label(scope_of(each)),
+                "scope": label(f"namespace/{each.alone}" if each.alone else CLUSTER),
                 "audience": each.audience.value,
             }
             families.add(incident_rows.RUNS, labels, len(each.members))

@@ -7,7 +7,7 @@ that vanished without a last state that shows its end is read by its name: with 
 namespace if there are many.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -250,9 +250,6 @@ def _changes(live: LivePod, pod: Pod) -> list[str]:
 
 def _member(plan: Plan, live: LivePod, epoch: int, attempt: int) -> Member | None:
     """Return the member that has that name in that epoch and attempt."""
-    labelled = plan.named(live.metadata.name, live.rank, epoch, attempt)
-    return labelled or next(_by_name(plan, live.metadata.name, epoch, attempt), None)
-
-
-def _by_name(plan: Plan, name: str, epoch: int, attempt: int) -> Iterator[Member]:
-    return (member for member in plan.members() if plan.pod_name(member, epoch, attempt) == name)
+    name = live.metadata.name
+    by_name = (member for member in plan.members() if plan.pod_name(member, epoch, attempt) == name)
+    return plan.named(name, live.rank, epoch, attempt) or next(by_name, None)

@@ -91,7 +91,9 @@ class Paced(Generic[R]):
 
     def took(self, began: float, now: float) -> None:
         """Note the end of a look that began at ``began``, with an answer or without."""
-        self._due = max(now + rest_after(now - began), began + self.pause)
+        seconds = now - began
+        rest = min(seconds / LOAD, max(MOST_REST, REST_PER_LOOK * seconds))
+        self._due = max(now + rest, began + self.pause)
 
     def readings_in_turns(self, entries: Mapping[str, bytes], a_turn: int = A_TURN) -> Turns[list[R]]:
         """Return the readings of these values by their keys. An unchanged value is not read again."""
@@ -130,11 +132,6 @@ class ReportReader(Paced[tuple[StepReport | None, int]]):
                 of_rank[report.rank].append(report)
         yield
         return tuple(_together(of_rank[rank]) for rank in sorted(of_rank))
-
-
-def rest_after(seconds: float) -> float:
-    """Return the seconds for which a store is not asked after a look that took that long."""
-    return min(seconds / LOAD, max(MOST_REST, REST_PER_LOOK * seconds))
 
 
 def decoded(value: bytes) -> Value | None:

@@ -6,6 +6,7 @@ have arrived when their pods are ready. The address is the pod's own; no redirec
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from time import monotonic
 
 from muster.api.values.printable import printable
@@ -42,7 +43,7 @@ class StatedProbe:
         self._http = Asker(self._address.host, token="", deadline=deadline)
         self._channel = Channel(self._address, expected=1)
         ask: dict[ProbeKind, Callable[[], Awaitable[PortState]]] = {
-            ProbeKind.TCP: self._by_tcp,
+            ProbeKind.TCP: partial(connect, self._address, deadline),
             ProbeKind.HTTP: self._by_http,
             ProbeKind.GRPC: self._by_grpc,
         }
@@ -65,9 +66,6 @@ class StatedProbe:
     async def close(self) -> None:
         """Close the connection."""
         await self._channel.close()
-
-    async def _by_tcp(self) -> PortState:
-        return await connect(self._address, self._deadline)
 
     async def _by_http(self) -> PortState:
         reply = await self._http.get(self._address.port, self._path, most=0)

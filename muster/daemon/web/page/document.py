@@ -139,7 +139,9 @@ def book(name: str) -> str | None:
 @lru_cache(maxsize=64)  # room for all of them
 def _page(name: str) -> str:
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    tokens = reader.parse(_without_comments(_sources()[name].read_text(encoding="utf-8")))
+    lines = _sources()[name].read_text(encoding="utf-8").splitlines()
+    shown = (line for line in lines if not line.startswith("<!--"))  # others are for the tests of the documentation
+    tokens = reader.parse("\n".join(shown))
     for number, token in enumerate(tokens):
         if token.type == "heading_open":  # an anchor as forges make it
             token.attrs["id"] = re.sub(r"[^\w -]", "", tokens[number + 1].content.lower()).replace(" ", "-")
@@ -171,8 +173,3 @@ def _served(target: str) -> str:
         return target
     place = target.rpartition("/")[2]
     return place if place.partition("#")[0].removesuffix(SUFFIX) in _sources() else ""
-
-
-def _without_comments(text: str) -> str:
-    """Return the text without the lines that are for the tests of the documentation."""
-    return "\n".join(line for line in text.splitlines() if not line.startswith("<!--"))
