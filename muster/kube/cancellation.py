@@ -17,6 +17,12 @@ async def cancel_and_wait(*tasks: "asyncio.Future[Any] | None") -> list[Any]:
     return await asyncio.gather(*ending, return_exceptions=True)
 
 
+def mark_seen(task: "asyncio.Future[Any]") -> None:
+    """Mark the error of a task that has ended as seen, because its reader learns of it in another way."""
+    if not task.cancelled():
+        task.exception()
+
+
 @asynccontextmanager
 async def cancelling(*tasks: "asyncio.Future[Any]") -> AsyncIterator[None]:
     """End the tasks at the end of the context, as ``contextlib.aclosing`` closes a generator."""

@@ -14,7 +14,7 @@ import aiohttp
 import msgspec
 
 from muster.api.errors import ApiError, Unreachable
-from muster.kube.cancellation import cancelling
+from muster.kube.cancellation import cancelling, mark_seen
 from muster.kube.resources import core
 from muster.kube.transport import Details, Status, error_from_status
 
@@ -143,7 +143,7 @@ async def dial(
     carried = asyncio.create_task(carry(), name=f"port {port} of {namespace}/{pod}")
     carried_by.add(carried)
     carried.add_done_callback(carried_by.discard)
-    carried.add_done_callback(_done)
+    carried.add_done_callback(mark_seen)  # the reader of the connection sees its end
     try:
         await _first(carried, opened)
         taken = asyncio.get_running_loop().time() - began
@@ -168,11 +168,6 @@ async def _first(carried: "asyncio.Task[None]", event: asyncio.Event) -> None:
         waiting.cancel()
     if carried.done():
         carried.result()
-
-
-def _done(carried: "asyncio.Task[None]") -> None:
-    if not carried.cancelled():
-        carried.exception()  # the reader of the connection sees its end
 
 
 async def forward(

@@ -16,7 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from muster.api.errors import ApiError, Unreachable
 from muster.api.values.printable import clean
-from muster.kube.cancellation import cancel_and_wait
+from muster.kube.cancellation import cancel_and_wait, mark_seen
 
 CONFIGURATION = "Configuration"
 """Reason of an ``ApiError`` before any request: the configured address or credentials cannot be used."""
@@ -195,7 +195,8 @@ class Credentials:
             return self._identity
         if self._reading is None:
             self._reading = asyncio.create_task(self._read(), name="credentials")
-            self._reading.add_done_callback(_retrieve)
+            # A waiting caller gets the error from the task, else the next request reads again.
+            self._reading.add_done_callback(mark_seen)
         reading = self._reading
         try:
             return await asyncio.shield(reading)
@@ -262,12 +263,6 @@ class Credentials:
             context.verify_mode = ssl.CERT_NONE
         self._tls_key = key
         return context
-
-
-def _retrieve(reading: asyncio.Task[Identity]) -> None:
-    """Mark the error as seen: a waiting caller gets it from the task, else the next request reads again."""
-    if not reading.cancelled():
-        reading.exception()
 
 
 def _marks(files: tuple[Path, ...]) -> tuple[object, ...]:
