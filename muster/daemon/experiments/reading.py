@@ -84,12 +84,9 @@ def _holds(known: Plan, seen: ExperimentRecord) -> bool:
     if seen.kind in RUN_KINDS:
         return True
     stated = seen.queue, seen.priority_class if seen.queue else "", seen.restart_request, seen.cancelled_by
-    return (*_queue(known), life.restart_request, life.cancelled_by) == stated
-
-
-def _queue(plan: Plan) -> tuple[str, str]:
-    """Return queue and priority class. They come from labels, whose change does not change the generation."""
-    return (plan.queue.name, plan.queue.priority_class) if plan.queue else ("", "")
+    # Queue and priority class come from labels, whose change does not change the generation.
+    queue = (known.queue.name, known.queue.priority_class) if known.queue else ("", "")
+    return (*queue, life.restart_request, life.cancelled_by) == stated
 
 
 def _with_workload(plan: Plan) -> Plan:

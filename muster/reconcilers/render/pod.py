@@ -141,7 +141,8 @@ class PodTemplate:
         self._plan, self._group, self._epoch, self._restarts = plan, group, epoch, restarts
         slots = Place(**{field.name: msgspec.Raw(f"\0{field.name}\0".encode()) for field in fields(Place)})
         what = f"the pod of group {group.name!r} of experiment {plan.namespace}/{plan.name}"
-        pods = {apart: kept_off(_pod(plan, group, epoch, slots, apart, endpoint), avoid) for apart in _kinds(group)}
+        kinds = (False, True) if group.coordinator_labels else (False,)
+        pods = {apart: kept_off(_pod(plan, group, epoch, slots, apart, endpoint), avoid) for apart in kinds}
         self._cuts = {apart: _cut(to_json(pod, what)) for apart, pod in pods.items()}
 
     def render(self, member: Member, attempt: int = 0) -> bytes:
@@ -198,10 +199,6 @@ def _place(plan: Plan, group: Group, member: Member, epoch: int, attempt: int, r
 def _apart(plan: Plan, group: Group, rank: int) -> bool:
     """Return True if that member's pod has labels that the others of its group do not have."""
     return bool(group.coordinator_labels) and plan.coordinator is not None and plan.coordinator.rank == rank
-
-
-def _kinds(group: Group) -> tuple[bool, ...]:
-    return (False, True) if group.coordinator_labels else (False,)
 
 
 def _pod(

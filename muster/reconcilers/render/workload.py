@@ -69,12 +69,8 @@ def _pod_set(plan: Plan, group: Group) -> dict[str, Any]:
     spec = {name: rendered[name] for name in _POD if name in rendered}
     for place in ("initContainers", "containers"):
         if rendered.get(place):
-            spec[place] = [_container(each) for each in rendered[place]]
+            spec[place] = [{name: each[name] for name in _CONTAINERS if name in each} for each in rendered[place]]
     return {"name": group.name, "count": group.at_a_time, "template": {"spec": spec}}
-
-
-def _container(container: dict[str, Any]) -> dict[str, Any]:
-    return {name: container[name] for name in _CONTAINERS if name in container}
 
 
 def status_patch(action: PatchWorkloadStatus) -> dict[str, Any]:

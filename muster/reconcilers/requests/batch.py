@@ -10,7 +10,7 @@ from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
 from muster.api.names import GROUP
 from muster.kube.connection import TIMEOUT_REASON
 from muster.kube.fair_share import FairShare, Slots
-from muster.kube.resources import Metadata, Object, OwnerReference, ask, core, read
+from muster.kube.resources import Metadata, Object, ask, core, read
 from muster.kube.transport import Transport
 from muster.reconcilers.requests.refusals import refusal_or_raise
 from muster.reconcilers.result import Outcome
@@ -262,7 +262,8 @@ def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:
             "the pod. Muster tries again.",
             final=False,
         )
-    leftover = owner is not None and _identity(owner) == (plan.subject.api_version, plan.subject.kind, plan.name)
+    wanted = plan.subject.api_version, plan.subject.kind, plan.name
+    leftover = owner is not None and (owner.api_version, owner.kind, owner.name) == wanted
     whose = f"is controlled by {owner.kind} {owner.name} (uid {owner.uid})" if owner else "has no controller"
     ours = f"{plan.subject.kind} {plan.name} (uid {plan.uid})"
     if leftover or found.deletion_timestamp:
@@ -274,7 +275,3 @@ def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:
         f"{kind} {plan.namespace}/{found.name} exists and {whose}; it does not belong to {ours}. {advice}",
         final=not (leftover or found.deletion_timestamp),
     )
-
-
-def _identity(owner: OwnerReference) -> tuple[str, str, str]:
-    return owner.api_version, owner.kind, owner.name

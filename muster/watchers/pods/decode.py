@@ -14,7 +14,6 @@ from muster.kube.listwatch.decoder import Projection, version_of
 from muster.state.vocabulary.node_faults import DRIVER_FAILED, START_ERROR, driver_fault
 from muster.state.vocabulary.pod import SCHEDULING_GATED, Exit, Pod, PodPhase
 from muster.watchers.pods.containers import (
-    Survey,
     exit_by_phase,
     first_exit,
     holder_of,
@@ -136,6 +135,8 @@ def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
         exit_ is not None and exit_.reason == START_ERROR and not disruption and (fault := driver_fault(exit_.message))
     ):
         disruption, message = DRIVER_FAILED, fault
+    # Another container than the member's own may block it: only then the containers are searched.
+    may_be_held = containers.waiting and (containers.started or status.initContainerStatuses)
     return Pod(
         uid=metadata.uid,
         name=metadata.name,
@@ -157,18 +158,13 @@ def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
         restarts=restarts,
         last_exit=last_exit_of(spec, status) if restarts else None,
         cut_off=phase is _RUNNING and _marked(ready, contained),
-        holder=holder_of(spec, status, started=containers.started) if _may_be_held(status, containers) else "",
+        holder=holder_of(spec, status, started=containers.started) if may_be_held else "",
         started_at=seconds_of(containers.since) if containers.since else 0.0,
         outlived_by=outlived_by(status) if containers.ended and exit_ is None and phase is _RUNNING else "",
         unhealthy=unhealthy_of(status),
         sandboxed=containers.started or sandbox is None or sandbox.status != "False",
         **identity,
     )
-
-
-def _may_be_held(status: Status, containers: Survey) -> bool:
-    """Return True if another container than the member's own may block it; only then the containers are searched."""
-    return containers.waiting and (containers.started or bool(status.initContainerStatuses))
 
 
 def _marked(ready: Condition | None, contained: Condition | None) -> bool:

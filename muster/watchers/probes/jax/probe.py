@@ -10,11 +10,11 @@ When the connection is lost, the port is checked without gRPC (`port_check`): th
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from muster.api.progress import KEYS
 from muster.api.values.printable import printable
-from muster.state.view.places import PlaceReport
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.bounded.channel import Channel
@@ -91,7 +91,7 @@ class JaxProbe:
             if isinstance(found, PortState):
                 return self._unanswered(started, found)
             reports = await self._published(found, self._reports, self._read_reports)
-            places = await self._published(found, self._places, self._read_places)
+            places = await self._published(found, self._places, partial(self._places.read, self._stored))
             stacks = self._places.stacks if places is not None else ()
             return replace(found, reports=reports, places=places, stacks=stacks)
 
@@ -272,14 +272,11 @@ class JaxProbe:
             pace.took(began, loop_time())
 
     async def _read_reports(self) -> tuple[StepReport, ...]:
-        stored = await self._stored(KEYS, directory=True)
+        stored = await self._stored(KEYS, True)
         entries = await in_turns(entries_in_turns(stored, 2, most_tasks(self._expected)))
         return await in_turns(self._reports.read_in_turns(entries))
 
-    async def _read_places(self) -> tuple[PlaceReport, ...]:
-        return await self._places.read(lambda key, directory: self._stored(key, directory=directory))
-
-    async def _stored(self, key: str, *, directory: bool) -> bytes:
+    async def _stored(self, key: str, directory: bool) -> bytes:
         """Return the raw answer to a key-value call. Raises `NoAnswer`, `Malformed`."""
         if self._generation is None:
             raise NoAnswer(Status.UNAVAILABLE, "no protocol has been negotiated yet")
