@@ -81,8 +81,6 @@ class Document(msgspec.Struct, Generic[M_co], gc=False):
 
 
 class _Requests(msgspec.Struct, gc=False):
-    """The annotations that are read."""
-
     restart: str | None = msgspec.field(default=None, name=ANNOTATION_RESTART)
     cancelled: str | None = msgspec.field(default=None, name=ANNOTATION_CANCELLED)
 
@@ -106,8 +104,6 @@ def flatten(document: Document[ObjectMetadata]) -> ExperimentRecord:
 
 
 class _Managed(msgspec.Struct, gc=False):
-    """The part of a spec that is read here."""
-
     managedBy: str | None = None  # noqa: N815 - its name on the wire
 
 

@@ -68,7 +68,6 @@ class ErrorBoundary:
         log.info("experiment rebuilt from the caches", uid=uid)
 
     def _damage(self, place: str, error: Exception, *objects: Seen | None) -> None:
-        """Mark the experiments that these objects belong to."""
         self._count(place)
         for uid, obj in {_experiment_of(each): each for each in objects if each is not None}.items():
             if uid:

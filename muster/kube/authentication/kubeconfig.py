@@ -246,7 +246,6 @@ def _text_of(error: Exception) -> str:
 def _access(
     configuration: Any, namespace: str, files: tuple[Path, ...], expires: float | None, proxy: str | None = None
 ) -> ClusterAccess:
-    """Return the access in kubernetes_asyncio's ``Configuration``."""
     return ClusterAccess(
         host=str(configuration.host),
         authorization=configuration.api_key.get("BearerToken") or None,

@@ -122,7 +122,6 @@ class ElectionState:
         return not self.ousted if self.leads(now) else now >= self.free_at
 
     def _created(self, now: float) -> None:
-        """Note that this daemon has created the Lease."""
         if not self.leads(now):
             self.leads_from = now + self.terms.duration
 

@@ -228,7 +228,6 @@ class Reflector(Generic[T]):
         self._note_answer()
 
     def _note_answer(self) -> None:
-        """Note that the server answers."""
         self._answered = True
         self._away.reset()
 

@@ -205,7 +205,6 @@ class NativeEngine:
 
 
 def _restarts_of(record: Record) -> Restarts:
-    """Return the restarts for the labels of pods."""
     jobs = {job: row.restarts for job, row in restarts_of(record.job_restarts).items()}
     return Restarts(record.gang_restarts, jobs)
 

@@ -249,7 +249,6 @@ def _changes(live: LivePod, pod: Pod) -> list[str]:
 
 
 def _member(plan: Plan, live: LivePod, epoch: int, attempt: int) -> Member | None:
-    """Return the member that has that name in that epoch and attempt."""
     name = live.metadata.name
     by_name = (member for member in plan.members() if plan.pod_name(member, epoch, attempt) == name)
     return plan.named(name, live.rank, epoch, attempt) or next(by_name, None)

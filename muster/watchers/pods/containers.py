@@ -217,7 +217,6 @@ def outlived_by(status: Status) -> str:
 
 
 def _helps(name: str) -> bool:
-    """Return True if the name is one of a container that serves a program."""
     return name in BESIDE or not _HELPS.isdisjoint(name[:63].lower().split("-"))
 
 
@@ -295,7 +294,6 @@ def first_exit(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | Non
 
 
 def _first_failure(spec: Spec | None, status: Status, phase: PodPhase, *, others: bool) -> Exit | None:
-    """Return the first failure among the ends that count."""
     failures = [end for end in _ends(spec, status, phase, others=others) if _code(end[1]) != 0]
     first = min(failures, key=lambda end: seconds_of(end[1].finishedAt) or float("inf"), default=None)
     return _exit(spec, *first) if first else None

@@ -209,7 +209,6 @@ async def _answer(connection: ProbeConnection) -> RasAnswer:
 
 
 async def _reply(connection: ProbeConnection, command: bytes) -> bytes:
-    """Return the line that answers a command."""
     connection.grant(_LINE, 1, "lines")
     connection.write(command)
     return (await connection.line()).rstrip(b"\r\n")
@@ -263,7 +262,6 @@ class RasProbe:
         return await self._ask(address, self._guards.setdefault(address.host, Guard()))
 
     def _had(self, now: float) -> RasAnswer | None:
-        """Return the result of the question that is over."""
         asked, self._asking = self._asking, None
         assert asked is not None
         try:

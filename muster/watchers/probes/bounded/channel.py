@@ -146,7 +146,6 @@ class Link:
         self._connection.grant(_HEAD + LONGEST_FRAME, FRAMES, "HTTP/2 frames")
 
     async def _read(self) -> None:
-        """Take in frames until the connection ends."""
         why: Exception = NoAnswer(Status.UNAVAILABLE, "the connection was closed")
         try:
             await metered(self._frames())
