@@ -62,7 +62,7 @@ def list_ours() -> float:
         store: Store[Any] = Store()
         listed = await list_all(connection, pods.PATH, {}, pods.DECODER, page_size=500, timeout=60)
         store.replace(listed.objects, listed.version)
-        assert len(store) == LISTED
+        assert len(store.objects) == LISTED
 
     return _over_http(work, LISTED)
 
@@ -77,7 +77,7 @@ def watch_ours() -> float:
                 event = pods.DECODER.event(each)
                 assert event.obj is not None
                 store.put(event.obj, event.version)
-        assert len(store) == LISTED
+        assert len(store.objects) == LISTED
 
     return _over_http(work, LISTED)
 

@@ -59,7 +59,7 @@ def test_annotations_and_managed_fields_of_experiments_are_not_kept() -> None:
     for number in range(1, 151):
         ground.take(number, metadata=filler)
     after, _ = tracemalloc.get_traced_memory()
-    assert len(ground.index) == len(ground.store) == 151
+    assert len(ground.index.entries) == len(ground.store.objects) == 151
     assert all(entry.plan is not None for entry in ground.index)
     assert after - before < 3 * MEGABYTE
 

@@ -130,7 +130,7 @@ class Soak(World):
             watches=len(self.api.watches),
             series=series,
             files=len(list(Path("/proc/self/fd").iterdir())),
-            entries=len(daemon.index) + len(daemon.index.members) + len(daemon.queue) + daemon.index.pods,
+            entries=len(daemon.index.entries) + len(daemon.index.members) + len(daemon.queue) + daemon.index.pods,
         )
 
 

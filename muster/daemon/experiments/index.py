@@ -234,9 +234,6 @@ class ExperimentIndex:
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries.values())
 
-    def __len__(self) -> int:
-        return len(self.entries)
-
     def _read(self, new: ExperimentRecord, known: Plan | None) -> Reading:
         """Read an object. The new plan of an Experiment gets the retention of the installation."""
         reading = read(new, known)

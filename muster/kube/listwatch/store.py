@@ -49,9 +49,6 @@ class Store(Generic[T]):
         self._on_back = on_back
         self._undone = undone
 
-    def __len__(self) -> int:
-        return len(self.objects)
-
     def __iter__(self) -> Iterator[T]:
         return iter(self.objects.values())
 

@@ -175,7 +175,7 @@ async def test_a_damaged_experiment_that_is_deleted_leaves_nothing_behind(
     for path in [path for path in api.objects if "/bad" in path]:
         api.remove(path)
     await asyncio.sleep(120)
-    assert (len(one.daemon.index), one.daemon.index.members, one.daemon.boundary.damaged) == (0, {}, {})
+    assert (one.daemon.index.entries, one.daemon.index.members, one.daemon.boundary.damaged) == ({}, {}, {})
 
 
 @virtually

@@ -82,7 +82,7 @@ def test_a_restored_backup_is_followed_at_once(caches: Caches, version: int, sta
 
 def test_an_experiment_that_the_backup_does_not_have_is_gone(caches: Caches) -> None:
     caches.experiments.replace({}, BACKUP)
-    assert len(caches.index) == 0
+    assert not caches.index.entries
 
 
 def test_a_list_that_is_not_older_forgets_nothing(caches: Caches) -> None:

@@ -59,7 +59,7 @@ def test_a_store_is_not_synced_before_the_first_list() -> None:
     assert not store.synced
     store.replace({}, 5)
     assert store.synced
-    assert len(store) == 0
+    assert not store.objects
     assert versions == [1, 5]
 
 
