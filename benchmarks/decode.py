@@ -17,7 +17,7 @@ from benchmarks.harness.measuring import ROUNDS, best_of, resident, serving
 from benchmarks.harness.result import Result
 from benchmarks.harness.typed_client import event_typed, list_typed, memory_typed, watch_typed
 from benchmarks.servers.synthetic_pods import encoded, line
-from muster.kube.authentication.credentials import FixedAccess
+from muster.kube.authentication.credentials import ClusterAccess
 from muster.kube.connection import Connection
 from muster.kube.listwatch.sink_feed import list_all
 from muster.kube.listwatch.store import Store
@@ -114,7 +114,7 @@ def _apart(name: str) -> float:
 
 def _over_http(work: Callable[[Connection], Awaitable[None]], count: int) -> float:
     async def measured(url: str) -> float:
-        connection, best = await Connection.open(FixedAccess(url, "t")), float("inf")
+        connection, best = await Connection.open(ClusterAccess(url, "Bearer t")), float("inf")
         for _ in range(ROUNDS):
             gc.collect()
             began = time.process_time()

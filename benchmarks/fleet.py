@@ -27,7 +27,7 @@ from benchmarks.servers.fleet_server import EPOCH
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers
-from muster.kube.authentication.credentials import FixedAccess
+from muster.kube.authentication.credentials import ClusterAccess
 from muster.kube.connection import Connection
 from muster.kube.workqueue import WorkQueue
 
@@ -135,7 +135,7 @@ async def measure(size: Size) -> Measured:
     own: list[float] = []
     rounds: list[tuple[float, float]] = []
     with serving("fleet_server", size.pods, size.gang) as (url, stdin):  # which takes orders of events
-        connection = await Connection.open(FixedAccess(url))
+        connection = await Connection.open(ClusterAccess(url))
         fleet = Fleet(connection, size.pods)
         began = time.process_time()
         tasks: list[asyncio.Task[None]] = [

@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.readers import TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
-from muster.kube.authentication.credentials import FixedAccess
+from muster.kube.authentication.credentials import ClusterAccess
 from tests.browser.conftest import Open
 from tests.browser.site import site
 from tests.browser.test_live_page import complaints, live, until
@@ -24,7 +24,7 @@ WRITES_ITS_ORDER = (sys.executable, "-c", "import sys; sys.stdout.write(sys.stdi
 
 def test_the_link_downloads_the_bundle_and_the_page_stays_live(browse: Open, tmp_path: Path) -> None:
     reviews = Reviews(Api({"anns": "ann"}, {("ann", "get", "vision")}), time.monotonic)
-    made = Bundles(lambda token: FixedAccess("http://127.0.0.1:1", token), WRITES_ITS_ORDER)
+    made = Bundles(lambda token: ClusterAccess("http://127.0.0.1:1", f"Bearer {token}"), WRITES_ITS_ORDER)
     with site(fleet(time.time()), TokenAuthenticator(reviews), made) as here:
         browser = browse()
         browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})

@@ -19,7 +19,7 @@ from muster.client.client import Client
 from muster.client.errors import NoSuchExperiment, NotInstalled
 from muster.client.explaining.bundle import bundle
 from muster.client.subjects import UnknownKind
-from muster.kube.authentication.credentials import FixedAccess
+from muster.kube.authentication.credentials import ClusterAccess
 from muster.kube.connection import Connection
 
 AGENT = "musterd-for-reader"
@@ -33,7 +33,7 @@ NICER = 10
 class Order(msgspec.Struct, frozen=True):
     """The run, the reader's token, and the limits of one bundle."""
 
-    access: FixedAccess
+    access: ClusterAccess
     namespace: str
     name: str
     seconds: float

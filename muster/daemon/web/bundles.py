@@ -23,7 +23,7 @@ import structlog
 from muster.daemon.web.bundle_process import REFUSED, Failure, Order
 from muster.daemon.web.readers import Refused
 from muster.daemon.web.reviews import InUse
-from muster.kube.authentication.credentials import FixedAccess
+from muster.kube.authentication.credentials import ClusterAccess
 
 log = structlog.get_logger()
 
@@ -44,7 +44,7 @@ SPARE = 1.0
 class Bundles:
     """The bundles of all readers. ``access`` gives the API server for a token's owner; ``program`` makes one bundle."""
 
-    access: Callable[[str], FixedAccess]
+    access: Callable[[str], ClusterAccess]
     program: Sequence[str] = PROGRAM
     within: float = WITHIN
     _made_for: InUse = field(default_factory=InUse)

@@ -24,7 +24,7 @@ CONFIGURATION = "Configuration"
 
 @dataclass(frozen=True, slots=True)
 class ClusterAccess:
-    """Address, credentials and TLS files of an API server, as they were at one reading."""
+    """Address, credentials and TLS files of an API server, as they were at one reading; a ``Source`` that is fixed."""
 
     host: str
     """``https://name:port``, perhaps with a path."""
@@ -44,6 +44,15 @@ class ClusterAccess:
     expires: float | None = None
     """The end of the token in wall seconds; None if it is not known."""
 
+    @property
+    def name(self) -> str:
+        """See ``Source``."""
+        return "a fixed address"
+
+    async def read(self) -> "ClusterAccess":
+        """See ``Source``: there is nothing to read."""
+        return self
+
 
 class Source(Protocol):
     """A provider of ``ClusterAccess``; ``name`` is its origin, for messages."""
@@ -54,34 +63,6 @@ class Source(Protocol):
 
     async def read(self) -> ClusterAccess:
         """Read everything again and run credential plugins. Raises ``ApiError`` with the repair."""
-
-
-@dataclass(frozen=True, slots=True)
-class FixedAccess:
-    """An address and a bearer token that do not change, such as those of the local cluster."""
-
-    host: str
-    token: str | None = None
-    ca_file: str | None = None
-    verify: bool = True
-    server_name: str | None = None
-    proxy: str | None = None
-
-    @property
-    def name(self) -> str:
-        """See ``Source``."""
-        return "a fixed address"
-
-    async def read(self) -> ClusterAccess:
-        """Return the fixed access; there is nothing to read."""
-        return ClusterAccess(
-            self.host,
-            f"Bearer {self.token}" if self.token else None,
-            ca_file=self.ca_file,
-            verify=self.verify,
-            server_name=self.server_name,
-            proxy=self.proxy,
-        )
 
 
 def environment_proxy(host: str) -> str | None:
@@ -152,10 +133,17 @@ class Credentials:
         """The server, and the origin of its address, for messages."""
         return f"{self._access.host} (from {self._source.name})" if self._access.host else self._source.name
 
-    def with_token(self, token: str) -> FixedAccess:
+    def with_token(self, token: str) -> ClusterAccess:
         """Return the access to the same API server with that token: it has no credential of this source."""
         known = self._access
-        return FixedAccess(known.host, token, known.ca_file, known.verify, known.server_name, known.proxy)
+        return ClusterAccess(
+            known.host,
+            f"Bearer {token}",
+            known.ca_file,
+            verify=known.verify,
+            server_name=known.server_name,
+            proxy=known.proxy,
+        )
 
     async def current(self) -> Identity:
         """Return the present identity. Raises ``ApiError`` only if there never was one."""

@@ -22,7 +22,7 @@ from muster.daemon.web.bundle_process import Order, failure
 from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.readers import Anyone, Authenticator, Refused, TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
-from muster.kube.authentication.credentials import ClusterAccess, Credentials, FixedAccess
+from muster.kube.authentication.credentials import ClusterAccess, Credentials
 from muster.metrics.collector import Subject
 from tests.builders import plan, record, view
 from tests.client.localserver import MANIFEST, TOKEN, LocalServer, labels, local_server, running
@@ -35,8 +35,8 @@ PATIENCE = 300.0
 """Seconds for one bundle: its process has a low priority, and begins late on a busy machine."""
 
 
-def access(token: str) -> FixedAccess:
-    return FixedAccess("http://127.0.0.1:1", token)
+def access(token: str) -> ClusterAccess:
+    return ClusterAccess("http://127.0.0.1:1", f"Bearer {token}")
 
 
 def program(code: str) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ async def test_the_page_gives_the_archive_that_the_command_makes(
 
     from muster.cli.main import muster
 
-    made = Bundles(lambda token: FixedAccess(cluster.url, token), within=PATIENCE)
+    made = Bundles(lambda token: ClusterAccess(cluster.url, f"Bearer {token}"), within=PATIENCE)
     async with served(made, Anyone()) as session, session.get(HERE, headers=bearer(TOKEN)) as response:
         archive = await response.read()
         assert response.status == 200, archive
@@ -112,7 +112,7 @@ async def test_the_page_gives_the_archive_that_the_command_makes(
 
 
 async def test_a_token_that_the_api_server_refuses_is_refused(cluster: LocalServer) -> None:
-    made = Bundles(lambda token: FixedAccess(cluster.url, token), within=PATIENCE)
+    made = Bundles(lambda token: ClusterAccess(cluster.url, f"Bearer {token}"), within=PATIENCE)
     async with served(made, Anyone()) as session:
         async with session.get(HERE, headers=bearer("stolen")) as response:
             assert (response.status, await response.text()) == (
@@ -198,13 +198,13 @@ async def test_the_token_is_in_no_argument_and_no_environment() -> None:
     said = await Bundles(access, program(shows), within=PATIENCE).make("ann", "the-token", "default", "mine")
     outside, _, order = said.decode().rpartition("|")
     assert "the-token" not in outside
-    assert msgspec.json.decode(order, type=Order).access.token == "the-token"
+    assert msgspec.json.decode(order, type=Order).access.authorization == "Bearer the-token"
 
 
 async def test_a_process_that_needs_too_much_memory_says_so(cluster: LocalServer, monkeypatch: Any) -> None:
     monkeypatch.setattr(bundles, "MEMORY", 2**20)
     with pytest.raises(Refused) as refused:
-        await Bundles(lambda token: FixedAccess(cluster.url, token), within=PATIENCE).make(
+        await Bundles(lambda token: ClusterAccess(cluster.url, f"Bearer {token}"), within=PATIENCE).make(
             "ann", TOKEN, "default", "mine"
         )
     assert refused.value.status in (413, 500)

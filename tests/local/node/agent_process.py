@@ -5,7 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
-from muster.kube.authentication.credentials import FixedAccess
+from muster.kube.authentication.credentials import ClusterAccess
 from muster.local.node import Isolation, NodeAgent
 
 
@@ -13,7 +13,7 @@ async def main(url: str, state: str, isolation: str) -> None:
     """Run the agent of the API server at that address."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    agent = NodeAgent(FixedAccess(url), state_dir=Path(state), isolation=Isolation(isolation))
+    agent = NodeAgent(ClusterAccess(url), state_dir=Path(state), isolation=Isolation(isolation))
     await agent.start()
     await stop.wait()
     await agent.stop(0)

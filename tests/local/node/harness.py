@@ -12,7 +12,7 @@ import pytest
 import structlog
 
 from muster.api.errors import Conflict, NotFound
-from muster.kube.authentication.credentials import FixedAccess
+from muster.kube.authentication.credentials import ClusterAccess
 from muster.kube.connection import Connection
 from muster.kube.listwatch.informer import Informer, changes
 from muster.kube.resources import ResourceClient
@@ -115,12 +115,12 @@ async def running_cluster(isolation: Isolation | None, state_dir: Path, **option
         pytest.skip(f"no {isolation} on this machine: {reason}")
     server = ApiServer(None)
     url = await server.start()
-    agent = NodeAgent(FixedAccess(url), state_dir=state_dir, isolation=isolation, back_off=0.2, **options)
+    agent = NodeAgent(ClusterAccess(url), state_dir=state_dir, isolation=isolation, back_off=0.2, **options)
     server.pods.logs = agent.logs
     server.pods.commands = agent
     try:
         await agent.start()
-        connection = await Connection.open(FixedAccess(url))
+        connection = await Connection.open(ClusterAccess(url))
         try:
             yield Cluster(url, agent, connection)
         finally:

@@ -25,7 +25,7 @@ from muster.daemon.web.progress import PASSED_ON
 from muster.daemon.web.readers import Anyone, TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
-from muster.kube.authentication.credentials import FixedAccess
+from muster.kube.authentication.credentials import ClusterAccess
 from muster.metrics.collector import Subject
 from muster.metrics.instruments import Instruments
 from muster.rollcall.document import NodeListing
@@ -110,7 +110,7 @@ class World:
 
     async def pair(self) -> tuple[Replica, Replica]:
         """Return a leader, which alone knows a watched run, and its standby."""
-        bundles = Bundles(lambda token: FixedAccess("http://127.0.0.1:1", token), PROGRAM)
+        bundles = Bundles(lambda token: ClusterAccess("http://127.0.0.1:1", f"Bearer {token}"), PROGRAM)
         nodes: Callable[[], NodeListing] = lambda: NodeListing(looked=True)  # noqa: E731
         leader = await self.start(LEADING, run("watched"), run("hidden", "green"), bundles=bundles, nodes=nodes)
         return leader, await self.start(STANDING_BY, leader=leader.address)

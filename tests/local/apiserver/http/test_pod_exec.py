@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from muster.api.errors import ApiError, NotFound
-from muster.kube.authentication.credentials import FixedAccess
+from muster.kube.authentication.credentials import ClusterAccess
 from muster.kube.connection import Connection
 from muster.kube.execution import Executed, execute
 from muster.local.apiserver import ApiServer
@@ -25,7 +25,7 @@ class Echo:
 
 
 async def run(api: Api, *command: str) -> Executed:
-    connection = await Connection.open(FixedAccess(api.base))
+    connection = await Connection.open(ClusterAccess(api.base))
     try:
         return await execute(connection, "default", "p", "main", command)
     finally:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from muster.api.errors import ApiError, Unreachable
-from muster.kube.authentication.credentials import FixedAccess
+from muster.kube.authentication.credentials import ClusterAccess
 from muster.kube.connection import Connection
 from muster.kube.execution import dial, forward
 from tests.local.apiserver.harness import PODS, Api, pod
@@ -41,7 +41,7 @@ async def has_address(api: Api) -> None:
 
 async def carried(api: Api, port: int, said: bytes) -> bytes:
     """What comes back before as much has come as was said."""
-    connection, reader, heard = await Connection.open(FixedAccess(api.base)), asyncio.StreamReader(), bytearray()
+    connection, reader, heard = await Connection.open(ClusterAccess(api.base)), asyncio.StreamReader(), bytearray()
 
     async def write(data: bytes) -> None:
         heard.extend(data)
@@ -82,7 +82,7 @@ async def test_a_pod_without_an_address_and_a_wrong_port_are_refused(api: Api) -
 
 async def test_a_dialled_connection_carries_both_ways_and_a_refusal_is_raised(api: Api) -> None:
     await running(api)
-    connection, late = await Connection.open(FixedAccess(api.base)), list[ApiError]()
+    connection, late = await Connection.open(ClusterAccess(api.base)), list[ApiError]()
     try:
         async with echo() as port:
             reader, writer = await dial(connection, "default", "p", port, limit=100, late=late.append, carried_by=set())

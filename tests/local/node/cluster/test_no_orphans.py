@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from muster.cli.processes.stack import module
-from muster.kube.authentication.credentials import FixedAccess
+from muster.kube.authentication.credentials import ClusterAccess
 from muster.kube.connection import Connection
 from muster.kube.listwatch.informer import changes
 from muster.kube.resources import ResourceClient
@@ -79,7 +79,7 @@ async def test_a_killed_agent_leaves_no_process_and_the_next_one_fails_its_pods(
     mark = f"muster-orphan-{uuid.uuid4().hex}"
     server = ApiServer(None)
     url = await server.start()
-    connection = await Connection.open(FixedAccess(url))
+    connection = await Connection.open(ClusterAccess(url))
     api = ResourceClient(connection)
     command = module("tests.local.node.agent_process", url, str(tmp_path), isolation.value)
     try:
