@@ -208,22 +208,14 @@ class Settings(BaseSettings):
         return {name: kind for name, kind in WATCHED_KINDS.items() if asked & {name, "all"}}
 
     @model_validator(mode="after")
-    def _known_kinds(self) -> Self:
+    def _lists_can_be_read(self) -> Self:
         if strange := set(filter(None, self.watch_kinds.split(","))) - WATCHED_KINDS.keys() - {"all"}:
             known = ", ".join((*sorted(WATCHED_KINDS), "all"))
             raise ValueError(f"watch_kinds: {', '.join(sorted(strange))} is not one of {known}")
         if unknown := self.run - CAN_RUN:
             known = ", ".join(sorted(CAN_RUN))
             raise ValueError(f"run_kinds: {', '.join(sorted(unknown))} is not one of {known}")
-        return self
-
-    @model_validator(mode="after")
-    def _owners_have_names(self) -> Self:
         OwnerLabels.of_list(self.owner_labels)
-        return self
-
-    @model_validator(mode="after")
-    def _retention_can_be_read(self) -> Self:
         try:
             Retention.of_list(self.retention)
         except ValueError as error:
@@ -231,19 +223,14 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _certificates_have_keys(self) -> Self:
+    def _certificates_are_whole(self) -> Self:
         for of in ("http", "progress"):
             if (getattr(self, f"{of}_tls_cert") is None) != (getattr(self, f"{of}_tls_key") is None):
                 raise ValueError(f"{of}_tls_cert and {of}_tls_key go together: a certificate and its key")
-        return self
-
-    @model_validator(mode="after")
-    def _endpoint_is_whole(self) -> Self:
-        if self.progress_port is None:
-            return self
-        if self.progress_certificate is None:
+        endpoint = self.progress_port is not None
+        if endpoint and self.progress_certificate is None:
             raise ValueError("progress_port needs progress_tls_cert and progress_tls_key: tokens are sent by TLS only")
-        if not self.progress_url or self.progress_ca is None:
+        if endpoint and (not self.progress_url or self.progress_ca is None):
             raise ValueError("progress_port needs progress_url and progress_ca, which members are given")
         return self
 
