@@ -22,7 +22,7 @@ from muster.watchers.probes.bounded.connection import Address, PortState, in_tur
 from muster.watchers.probes.bounded.grpc import NoAnswer, Status
 from muster.watchers.probes.jax.places import PlaceReader
 from muster.watchers.probes.jax.port_check import check_port
-from muster.watchers.probes.jax.rpc import Generation, Malformed, Method, Question, Seen, send
+from muster.watchers.probes.jax.rpc import LISTING, Generation, Malformed, Method, Question, Seen, send
 from muster.watchers.probes.jax.task_list import (
     MAX_TEXT,
     RollReader,
@@ -83,7 +83,8 @@ class JaxProbe:
                 async with asyncio.timeout(self._deadline * _SNAPSHOT_DEADLINES):
                     connected = self._channel.connected
                     found = await self._once()
-                    if connected and not self._channel.connected and _timed_out(found):
+                    broke = connected and not self._channel.connected
+                    if broke and isinstance(found, PortState) and found.state is CoordinatorState.TIMEOUT:
                         # The connection broke but the port is open: the coordinator has restarted, so ask the new one.
                         found = await self._once()
             except TimeoutError:
@@ -166,7 +167,7 @@ class JaxProbe:
                 if generation is Generation.V2:
                     body, reader = await self._ask_by_incarnation(Method.V2_WATCH_TASKS)
                 else:
-                    body = await send(self._channel, Question(generation.roll), self._deadline)
+                    body = await send(self._channel, Question(LISTING[generation]), self._deadline)
                     reader = self._reader if generation is self._generation else self._new_reader()
             except NoAnswer as error:
                 if error.code is not Status.UNIMPLEMENTED:
@@ -299,10 +300,6 @@ def _mismatch(error: NoAnswer) -> int | None:
     if error.code is not Status.INTERNAL:
         return None
     return read_mismatch(error.text, error.status_details)
-
-
-def _timed_out(found: RollAnswer | PortState) -> bool:
-    return isinstance(found, PortState) and found.state is CoordinatorState.TIMEOUT
 
 
 def _unreadable(error: Malformed) -> PortState:

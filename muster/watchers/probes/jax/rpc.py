@@ -231,15 +231,11 @@ class Generation(StrEnum):
         """The reason why the roll covers rank 0 only; empty if it covers all ranks."""
         return "this version of jax reports rank 0 only" if self is Generation.V1_RANK_ZERO else ""
 
-    @property
-    def roll(self) -> Method:
-        """The call that lists the tasks."""
-        return _ROLL[self]
 
-
-_ROLL = {
+LISTING = {
     Generation.V2: Method.V2_WATCH_TASKS,
     Generation.V1_WATCH: Method.V1_WATCH_JOB_STATE,
     Generation.V1_JOB: Method.V1_GET_JOB_STATE,
     Generation.V1_RANK_ZERO: Method.V1_GET_TASK_STATE,
 }
+"""The call that lists the tasks."""
