@@ -32,9 +32,10 @@ from muster.daemon.web.health import HealthServer
 from muster.daemon.web.live import Streams
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.progress import StatusServer
-from muster.daemon.web.readers import Anyone, TokenAuthenticator, is_loopback
+from muster.daemon.web.readers import Anyone, TokenAuthenticator
 from muster.daemon.web.reviews import PodTokens, Reviews
 from muster.daemon.web.server import HttpServer
+from muster.kube.authentication.credentials import is_loopback
 from muster.kube.authentication.kubeconfig import SERVICE_ACCOUNT
 from muster.kube.connection import Connection
 from muster.watchers import nodes

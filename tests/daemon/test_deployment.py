@@ -8,8 +8,8 @@ import yaml
 
 from muster.api.names import GROUP, LABEL_UID, PLURAL
 from muster.daemon.settings import Settings, from_command_line
-from muster.daemon.web.readers import is_loopback
 from muster.daemon.web.reviews import ACCESS_REVIEWS, METRICS, TOKEN_REVIEWS
+from muster.kube.authentication.credentials import is_loopback
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 

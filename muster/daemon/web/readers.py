@@ -22,6 +22,7 @@ from ipaddress import ip_address
 
 from muster.api.values.printable import WORD, clean
 from muster.daemon.web.reviews import AT_ONCE, METRICS, Access, ReviewFailed, Reviews, TooManyTokens, User, experiments
+from muster.kube.authentication.credentials import is_loopback
 
 SIGN_IN = (
     "A token of the cluster is needed: as Authorization: Bearer <token>, or in a browser as the password with any name."
@@ -172,11 +173,6 @@ def asks_browsers(host: str, forwarded: str) -> bool:
         return True
     matched = _HOST.fullmatch(host)
     return matched is not None and is_loopback((matched[1] or matched[2]).lower())
-
-
-def is_loopback(host: str) -> bool:
-    """Return True if a listener on ``host`` can be reached from this machine only."""
-    return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
 
 
 def _is_address(text: str) -> bool:

@@ -9,16 +9,9 @@ from structlog.testing import capture_logs
 
 from muster.api.errors import ApiError, Forbidden, Unreachable
 from muster.daemon.web import reviews
-from muster.daemon.web.readers import (
-    Anyone,
-    Refused,
-    TokenAuthenticator,
-    asks_browsers,
-    check_host,
-    is_loopback,
-    token_of,
-)
+from muster.daemon.web.readers import Anyone, Refused, TokenAuthenticator, asks_browsers, check_host, token_of
 from muster.daemon.web.reviews import Reviews
+from muster.kube.authentication.credentials import is_loopback
 from tests.daemon.web.ground import Api, Ground, of_tenants
 
 PATHS = ("/", "/experiments.json", "/metrics", "/experiments/red/run", "/experiments/red/run.json", "/nothing")

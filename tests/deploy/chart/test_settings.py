@@ -11,7 +11,8 @@ from pydantic.alias_generators import to_camel
 from deploy.helm.schema import schema
 from deploy.helm.values import NOT_IN_THE_CHART, SETTINGS
 from muster.daemon.settings import Settings, from_command_line
-from muster.daemon.web.readers import Refused, check_host, is_loopback
+from muster.daemon.web.readers import Refused, check_host
+from muster.kube.authentication.credentials import is_loopback
 from muster.metrics.runbooks import PLACES, SERVED
 from tests.deploy.chart.conftest import Object, Rendered, one
 
