@@ -185,16 +185,9 @@ class Tombstones:
 
     def late(self, uid: str, version: int) -> bool:
         """Return True if a state of ``version`` is older than the known one: listed before, or deleted since."""
-        if version <= self.floor:
+        if version <= self.floor or version <= self._deleted.get(uid, 0):
             return True
-        if not self._deleted:
-            return False
-        deleted = self._deleted.get(uid)
-        if deleted is None:
-            return False
-        if version <= deleted:
-            return True
-        del self._deleted[uid]  # it left the selector and came back: the same uid, but newer
+        self._deleted.pop(uid, None)  # it left the selector and came back: the same uid, but newer
         return False
 
     def clear(self, floor: int) -> None:
