@@ -286,15 +286,9 @@ class RollReader:
 
 def _errors(listed: TaskList, ranks: tuple[RankState, ...]) -> tuple[RankError, ...]:
     """Return at most `MAX_ERRORS`: first one rank per distinct text, as one text among thousands names the cause."""
-    first: list[int] = []
-    again: list[int] = []
-    texts: set[bytes] = set()
-    for rank, state in enumerate(ranks):
-        if state is RankState.FAILED:
-            text = listed.tasks[rank].text
-            (again if text in texts else first).append(rank)
-            texts.add(text)
-    chosen = (first + again)[:MAX_ERRORS]
+    failed = [rank for rank, state in enumerate(ranks) if state is RankState.FAILED]
+    first = {listed.tasks[rank].text: rank for rank in reversed(failed)}
+    chosen = sorted(failed, key=lambda rank: first[listed.tasks[rank].text] != rank)[:MAX_ERRORS]
     return tuple(
         RankError(rank, _code(listed.tasks[rank].code), printable(listed.tasks[rank].text, MAX_TEXT)) for rank in chosen
     )
