@@ -23,7 +23,7 @@ from muster.reconcilers.render.environment import NO_RESTARTS, Endpoint, Restart
 from muster.reconcilers.render.objects import Unrenderable, render_service, to_json
 from muster.reconcilers.render.pod import PodTemplate, identity, placed
 from muster.reconcilers.requests.batch import Batch, Calls, create_or_find, delete_options
-from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
+from muster.reconcilers.requests.refusals import refusal_or_raise
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import (
@@ -44,6 +44,7 @@ from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record, restarts_of
+from muster.state.vocabulary.refusals import REJECTED, of_kind
 from muster.state.vocabulary.workload import Workload
 
 STRICT = {"fieldValidation": "Strict"}
@@ -116,7 +117,7 @@ class NativeEngine:
         try:
             return await self._carry_out(action, plan, record, written, version)
         except Unrenderable as error:
-            return Outcome(refusal=rejected(error, error.kind))
+            return Outcome(refusal=Refusal(of_kind(error.kind, REJECTED), str(error), final=True))
         except ApiError as error:  # of a read: every write has its own handler
             return Outcome(refusal=refusal_or_raise(error, plan))
 

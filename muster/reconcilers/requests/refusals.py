@@ -18,7 +18,7 @@ k8s.io/apiserver pkg/admission/plugin/resourcequota; k8s.io/pod-security-admissi
 import re
 from dataclasses import dataclass
 
-from muster.api.errors import ApiError, Forbidden, Invalid, MusterError, Throttled, Unreachable
+from muster.api.errors import ApiError, Forbidden, Invalid, Throttled, Unreachable
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.refusals import FORBIDDEN, REFUSED, REJECTED, of_kind
@@ -147,11 +147,6 @@ def refusal_or_raise(error: ApiError, plan: Plan, verb: str = "", kind: str = ""
     if refusal := refusal_of(error, plan, verb, kind, name):
         return refusal
     raise error
-
-
-def rejected(error: MusterError, kind: str) -> Refusal:
-    """Return the refusal for an object that cannot be encoded."""
-    return Refusal(of_kind(kind, REJECTED), str(error), final=True)
 
 
 def _row_of(error: ApiError, verb: str, kind: str) -> _Row | None:
