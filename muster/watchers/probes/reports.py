@@ -31,6 +31,7 @@ from muster.assist.mounted.place_watch import FASTEST, place_interval
 from muster.state.view.lead import Spent
 from muster.state.view.progress import StepReport
 from muster.state.view.turns import A_TURN, Turns, batches
+from muster.watchers.probes.bounded.connection import read_json
 
 IDLE = 6.0
 """Seconds between two looks at a store without reports: most programs do not report."""
@@ -136,11 +137,7 @@ class ReportReader(Paced[tuple[StepReport | None, int]]):
 
 def decoded(value: bytes) -> Value | None:
     """Return the value that a process has written; None if it does not have the right form."""
-    if len(value) > MAX_VALUE:
-        return None
-    try:
-        sent = _decoder.decode(value)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    if (sent := read_json(_decoder, value, MAX_VALUE)) is None:
         return None
     times = sent.at, sent.longest, sent.pause, sent.begun, sent.saved, sent.restored, sent.loaded, sent.paused
     return sent if all(map(isfinite, times)) else None

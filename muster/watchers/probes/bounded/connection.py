@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from types import coroutine
 from typing import Any, Final, TypeVar
 
+import msgspec
+
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState
 from muster.state.view.turns import Turns
@@ -96,6 +98,16 @@ def parts_of(document: bytes | bytearray) -> int:
     CPU. Commas and brackets are counted as bytes, which takes 1 ms a megabyte. Those inside of texts count, too.
     """
     return document.count(b",") + document.count(b"{") + document.count(b"[")
+
+
+def read_json(decoder: "msgspec.json.Decoder[T]", value: bytes | bytearray, most: int) -> T | None:
+    """Return the JSON that a program has written; None if it has more than ``most`` bytes, or another form."""
+    if len(value) > most:
+        return None
+    try:
+        return decoder.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 async def in_turns(work: Turns[T]) -> T:

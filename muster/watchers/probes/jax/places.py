@@ -30,7 +30,7 @@ from muster.api.places import (
 from muster.api.values.printable import bare, printable
 from muster.state.view.places import PlaceReport
 from muster.state.view.turns import Turns
-from muster.watchers.probes.bounded.connection import in_turns
+from muster.watchers.probes.bounded.connection import in_turns, read_json
 from muster.watchers.probes.bounded.grpc import NoAnswer
 from muster.watchers.probes.jax.rpc import Malformed
 from muster.watchers.probes.jax.task_list import entries_in_turns, most_tasks, read_entries
@@ -134,13 +134,10 @@ async def _stack(rank: int, get: Get) -> tuple[str, ...] | None:
 
 def _report(key: str, value: bytes) -> PlaceReport | None:
     number = key.removeprefix(f"{PLACES}/")
-    if len(value) > MAX_VALUE or not (number.isascii() and number.isdigit() and len(number) <= 7):
+    if not (number.isascii() and number.isdigit() and len(number) <= 7):
         return None
-    try:
-        sent = _decoder.decode(value)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    if not all(map(isfinite, (sent.at, sent.since, sent.longest, sent.worked, sent.pause))):
+    sent = read_json(_decoder, value, MAX_VALUE)
+    if sent is None or not all(map(isfinite, (sent.at, sent.since, sent.longest, sent.worked, sent.pause))):
         return None
     function, file = bare(sent.function, MAX_NAME), bare(sent.file, MAX_NAME)
     digest = printable(sent.stack, 16)
@@ -153,12 +150,7 @@ def _report(key: str, value: bytes) -> PlaceReport | None:
 
 def stack_of(value: bytes) -> tuple[str, ...]:
     """Return ``next (/app/data.py:41)`` for each call, the innermost first; empty if the value is no stack."""
-    if len(value) > MAX_STACK:
-        return ()
-    try:
-        calls = _stack_decoder.decode(value)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ()
+    calls = read_json(_stack_decoder, value, MAX_STACK) or []
     return tuple(
         f"{bare(function, MAX_NAME)} ({bare(file, MAX_FILE)}:{line})" for function, file, line in calls[:MAX_FRAMES]
     )

@@ -9,7 +9,6 @@ once the group has its place), and once the monitor has written nothing new for 
 not come in time, as on a busy machine, refutes nothing: until then the last sentence stays.
 """
 
-import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -18,7 +17,7 @@ import msgspec
 from muster.api.values.durations import count_of
 from muster.api.values.printable import bare
 from muster.state.view.turns import A_TURN, Turns
-from muster.watchers.probes.bounded.connection import MOST_PARTS, in_turns, parts_of
+from muster.watchers.probes.bounded.connection import MOST_PARTS, in_turns, parts_of, read_json
 from muster.watchers.probes.bounded.http import Asker
 
 STATUS: Final = "/api/cluster_status"
@@ -90,13 +89,12 @@ class Demands:
             return
         reply = await self._ask.get(self._port, STATUS, most=MOST_BYTES)
         self._due = self._clock() + PACE
-        status = None
+        answer = None
         if reply.good:
             self.sentence = ""
-        if reply.good and parts_of(reply.body) <= MOST_PARTS:
-            with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                status = _decoder.decode(reply.body).data.cluster_status
-        if status is not None:
+            if parts_of(reply.body) <= MOST_PARTS:
+                answer = read_json(_decoder, reply.body, MOST_BYTES)
+        if answer is not None and (status := answer.data.cluster_status) is not None:
             if status.time != self._written:
                 self._written, self._read_at = status.time, self._clock()
             self.sentence = await in_turns(sentence_in_turns(status))

@@ -17,7 +17,7 @@ from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
 from muster.state.view.recorder.arrivals import Share as SeenShare
 from muster.state.view.recorder.collectives import LONGEST, MOST_STATES
 from muster.state.view.stage import Doing
-from muster.watchers.probes.bounded.connection import in_turns
+from muster.watchers.probes.bounded.connection import in_turns, read_json
 from muster.watchers.probes.reports import IDLE, Paced
 from muster.watchers.probes.torch.store import Store
 
@@ -153,11 +153,8 @@ class StoredCollectives(Paced[tuple[CollectiveReport | None, int]]):
 
 def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
     """Return the report of a process, or None if it has not the right form, and the number of processes in its pod."""
-    try:
-        sent = _decoder.decode(value)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None, 1
-    if not all(map(isfinite, (sent.longest, sent.still, sent.worked, sent.pause))):
+    sent = read_json(_decoder, value, MAX_VALUE)
+    if sent is None or not all(map(isfinite, (sent.longest, sent.still, sent.worked, sent.pause))):
         return None, 1
     if not all(_SUM.match(each.ranks) or check_ranges(each.ranks) for each in (*(sent.groups or ()), *sent.shares)):
         return None, 1
