@@ -227,14 +227,11 @@ class Entries(dict[str, Entry]):
         super().__setitem__(uid, entry)
         self._uids[_name(entry)] = uid
 
-    def pop(self, uid: str, default: Entry | None = None) -> Entry | None:  # type: ignore[override]
-        """Remove the entry of that uid, and return it."""
+    def pop(self, uid: str) -> None:  # type: ignore[override]
+        """Remove the entry of that uid, if there is one."""
         entry = super().pop(uid, None)
-        if entry is None:
-            return default
-        if self._uids.get(_name(entry)) == uid:
+        if entry is not None and self._uids.get(_name(entry)) == uid:
             del self._uids[_name(entry)]
-        return entry
 
     def named(self, namespace: str, name: str, kind: str) -> Entry | None:
         """Return the entry of the object of that kind and name; of several, the one that was added last."""

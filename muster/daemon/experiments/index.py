@@ -6,7 +6,7 @@ wait for their Experiment. An owner reference holds within one namespace only: a
 uid of an Experiment has a view of its own, which no decision reads.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -57,7 +57,7 @@ class ExperimentIndex:
     entries: Entries = field(default_factory=Entries)
     elsewhere: Entries = field(default_factory=Entries)
     """Experiments of another manager (``spec.managedBy``), by uid: they are shown only."""
-    members: dict[Key, Membership] = field(default_factory=dict)
+    members: defaultdict[Key, Membership] = field(default_factory=lambda: defaultdict(Membership))
     """The members of every owner of pods and Services, whether its Experiment is known or not."""
     pods: int = 0
     retention: Retention = NONE
@@ -80,7 +80,7 @@ class ExperimentIndex:
             self.gone(new.uid)
             entry = None
         if entry is None:
-            members = self._members((new.namespace, new.uid))
+            members = self.members[new.namespace, new.uid]
             members.view.engine.service = False
             entry = self.entries[new.uid] = Entry(seen=new, members=members)
         entry.seen = stripped(new)
@@ -97,7 +97,7 @@ class ExperimentIndex:
             self.elsewhere[new.uid] = shown
             self.wanted(new.uid)  # for the page; its step finds nothing to do
         elif either := new or old:
-            self.elsewhere.pop(either.uid, None)
+            self.elsewhere.pop(either.uid)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         """Take in a new, changed or deleted pod. Pods that no Experiment controls are ignored."""
@@ -161,7 +161,7 @@ class ExperimentIndex:
         if entry is not None and not cached.known:
             self._forget(entry.seen)
         elif entry is not None:
-            entry.members = self._members((entry.seen.namespace, uid))
+            entry.members = self.members[entry.seen.namespace, uid]
             if entry.plan is not None:
                 entry.members.follow(entry.plan)
         if unread is not None and cached.known:
@@ -267,7 +267,7 @@ class ExperimentIndex:
         if not pod.owner:
             return
         key = (pod.namespace, pod.owner)
-        members = self._members(key)
+        members = self.members[key]
         if members.change(old, new) or (members.view.workloads and self._owner(key) is None):
             self._touched(key)
         elif members.empty:
@@ -277,7 +277,7 @@ class ExperimentIndex:
         if not service.owner:
             return
         key = (service.namespace, service.owner)
-        members = self._members(key)
+        members = self.members[key]
         members.services = members.services | {service.name} if there else members.services - {service.name}
         entry = self._owner(key)
         if entry is not None and service.name == (entry.plan.domain if entry.plan else entry.seen.name):
@@ -293,7 +293,7 @@ class ExperimentIndex:
         if not workload.ours:
             self._admission(key, workload, there=there)
             return
-        members = self._members(key)
+        members = self.members[key]
         if there:
             members.view.workloads[workload.uid] = workload
         else:
@@ -326,19 +326,13 @@ class ExperimentIndex:
         entry = self.entries.get(key[1])
         return entry if entry is not None and entry.seen.namespace == key[0] else None
 
-    def _members(self, key: Key) -> Membership:
-        members = self.members.get(key)
-        if members is None:
-            members = self.members[key] = Membership()
-        return members
-
     def _drop(self, key: Key) -> None:
         if self._owner(key) is None and (members := self.members.get(key)) and members.empty:
             del self.members[key]
 
     def _forget(self, gone: ExperimentRecord) -> None:
         self.gone(gone.uid)
-        self.entries.pop(gone.uid, None)
+        self.entries.pop(gone.uid)
         self._drop((gone.namespace, gone.uid))
         if self.orphans(gone.uid):
             self.wanted(gone.uid)
