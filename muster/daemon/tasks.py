@@ -59,7 +59,6 @@ async def list_latest(
                 await sleep(settings.retry_period)
             else:
                 found.objects.update(listed.objects)
-                found.problems.extend(listed.problems)
                 break
     return found
 
