@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.harness.report import table, write
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result, table, write
 
 BENCHMARKS = (
     "decode",
@@ -21,14 +20,12 @@ BENCHMARKS = (
     "at_rest",
     "commands",
     "scrape",
-    "pages.page",
-    "pages.page_of_fleet",
+    "page",
+    "page_of_fleet",
     "incidents",
     "beside_training",
 )
 """The modules with a ``run() -> list[Result]``, in the order they run."""
-MODULES = {module.rpartition(".")[2]: module for module in BENCHMARKS}
-"""By the name that ``--only`` takes."""
 
 OUT = Path(__file__).with_name("out.json")
 
@@ -39,7 +36,7 @@ def measure(names: Iterable[str]) -> list[Result]:
     for name in names:
         print(f"{name} ...", end=" ", file=sys.stderr, flush=True)
         began = time.monotonic()
-        found: list[Result] = import_module(f"benchmarks.{MODULES[name]}").run()
+        found: list[Result] = import_module(f"benchmarks.{name}").run()
         over = sum(not result.ok for result in found)
         verdict = f"{over} over budget" if over else "ok"
         print(f"{time.monotonic() - began:.0f} s, {len(found)} figures, {verdict}", file=sys.stderr, flush=True)
@@ -52,14 +49,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure Muster against its budgets.")
     parser.add_argument(
         "--only",
-        choices=tuple(MODULES),
+        choices=BENCHMARKS,
         action="append",
         metavar="NAME",
-        help=f"run only this one: {', '.join(MODULES)}",
+        help=f"run only this one: {', '.join(BENCHMARKS)}",
     )
     parser.add_argument("--out", type=Path, default=OUT, help="where the JSON goes (%(default)s)")
     chosen = parser.parse_args(arguments)
-    results = measure(chosen.only or MODULES)
+    results = measure(chosen.only or BENCHMARKS)
     write(results, chosen.out)
     print(table(results))
     return 0 if all(result.ok for result in results) else 1

@@ -17,7 +17,7 @@ from pathlib import Path
 import aiohttp
 
 from benchmarks.harness.measuring import megabytes
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer
 from muster.local.home import write_kubeconfig

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result
 from muster.assist import CODE, FILE, RECORDER_CODE, RECORDER_FILE, WATCH_CODE, WATCH_FILE
 from muster.cli.processes.stack import free_port
 from tests.frameworks.interpreters import CURRENT_TORCH, python_of

@@ -20,7 +20,7 @@ import yaml
 
 from benchmarks.at_rest import served
 from benchmarks.harness.measuring import megabytes
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result
 from muster.api.names import API_VERSION, KIND
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.cluster import reduced_crd

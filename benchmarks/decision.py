@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.harness.gangs import gang, pod, roll, seen
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result
 from muster.state.decide.machine import Decision, decide
 from muster.state.view.view import View
 from muster.state.vocabulary.actions import CreatePods

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from benchmarks.harness.measuring import ROUNDS, best_of, resident, serving
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result
 from benchmarks.harness.typed_client import event_typed, list_typed, memory_typed, watch_typed
 from benchmarks.servers.synthetic_pods import encoded, line
 from muster.kube.authentication.credentials import ClusterAccess

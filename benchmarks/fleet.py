@@ -22,7 +22,7 @@ import uvloop
 
 from benchmarks.harness.loop_lag import LAG_BUDGET
 from benchmarks.harness.measuring import megabytes, serving
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result
 from benchmarks.servers.fleet_server import EPOCH
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from benchmarks.harness.gangs import gang, pod, seen
 from benchmarks.harness.loop_lag import cost
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result
 from muster.api.values.accelerators import USUAL
 from muster.daemon.incidents.watch import EVERY, MOST, IncidentWatch
 from muster.metrics.collector import Subject

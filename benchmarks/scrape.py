@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.harness.gangs import gang, pod, roll, seen
 from benchmarks.harness.measuring import ROUNDS
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result
 from muster.api.goodput import Bucket, Goodput
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import Seen, look, write

@@ -1,12 +1,28 @@
-"""The figures as a table and as JSON."""
+"""A measured figure with its budget and its peer, and the figures as a table and as JSON."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import msgspec
 
-from benchmarks.harness.result import Result
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Result of a measurement. ``peer`` is another tool, measured for the same work in the same run."""
+
+    name: str
+    value: float
+    unit: str
+    budget: float | None = None
+    peer: str = ""
+    peer_value: float | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Return True if the value keeps any budget."""
+        return self.budget is None or self.value <= self.budget
+
 
 _HEADS = ("name", "value", "unit", "budget", "ok", "peer", "peer value", "ratio")
 _NUMBERS = frozenset({"value", "budget", "peer value", "ratio"})

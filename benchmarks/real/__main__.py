@@ -14,8 +14,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks.harness.report import table, write
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result, table, write
 from benchmarks.real import jobset, requests
 from benchmarks.real.processes import PROGRAMS
 from benchmarks.real.starts import Figures, Gangs, Site, bare, muster, site

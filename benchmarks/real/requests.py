@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result
 from benchmarks.real.loops import each
 from benchmarks.real.processes import API_SERVER
 from benchmarks.real.starts import Object, Site, experiment

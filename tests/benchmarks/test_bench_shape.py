@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import __main__ as bench
 from benchmarks.harness import report
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result
 
 QUICK = Result("pod event, CPU", 10.24, "us", 25.0, peer="typed models", peer_value=1020.0)
 FAT = Result("at rest", 93.0, "MB", 80.0, peer="", peer_value=None)

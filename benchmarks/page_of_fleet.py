@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from benchmarks.harness.loop_lag import LAG_BUDGET, cost
-from benchmarks.harness.result import Result
-from benchmarks.pages.page import Index
+from benchmarks.harness.report import Result
+from benchmarks.page import Index
 from benchmarks.scrape import NOW, subjects
 from muster.daemon.web.fleet import MOST, Query, listing
 from muster.daemon.web.pages import Pages

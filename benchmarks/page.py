@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from benchmarks.harness.gangs import gang, pod, roll, seen
 from benchmarks.harness.measuring import best_of
-from benchmarks.harness.result import Result
+from benchmarks.harness.report import Result
 from muster.api.gang import RollCall
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
