@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.harness.measuring import ROUNDS, best_of, resident, serving
 from benchmarks.harness.report import Result
 from benchmarks.harness.typed_client import event_typed, list_typed, memory_typed, watch_typed
-from benchmarks.servers.synthetic_pods import encoded, line
+from benchmarks.servers.synthetic_pods import line
 from muster.kube.authentication.credentials import ClusterAccess
 from muster.kube.connection import Connection
 from muster.kube.listwatch.sink_feed import list_all
@@ -38,9 +38,7 @@ def event_ours() -> float:
     def work() -> None:
         store: Store[Any] = Store()
         for each in lines:
-            event = pods.DECODER.event(each)
-            assert event.obj is not None
-            store.put(event.obj, event.version)
+            _put(store, each)
 
     return best_of(work, EVENTS, rounds=100)
 
@@ -48,10 +46,10 @@ def event_ours() -> float:
 def memory_ours() -> float:
     """Return bytes of resident memory per pod in a Store."""
     store: Store[Any] = Store()
-    store.put(_decoded(0), 1)
+    _put(store, line(0, 1))
     before = resident()
     for number in range(1, TRACKED):
-        store.put(_decoded(number), number + 1)
+        _put(store, line(number, number + 1))
     return (resident() - before) / TRACKED
 
 
@@ -74,32 +72,26 @@ def watch_ours() -> float:
         store: Store[Any] = Store()
         async with connection.lines(pods.PATH, params={"watch": "true"}, silence=60) as lines:
             async for each in lines:
-                event = pods.DECODER.event(each)
-                assert event.obj is not None
-                store.put(event.obj, event.version)
+                _put(store, each)
         assert len(store.objects) == LISTED
 
     return _over_http(work, LISTED)
 
 
-_OURS = (event_ours, memory_ours, list_ours, watch_ours)
-_TYPED = (event_typed, memory_typed, list_typed, watch_typed)
-MEASUREMENTS: dict[str, Callable[[], float]] = {measure.__name__: measure for measure in (*_OURS, *_TYPED)}
-
-_TABLE = (
-    ("pod event, line to store, CPU", "µs", EVENT_BUDGET, "event", "kubernetes_asyncio Watch.unmarshal_event"),
-    ("pod event, HTTP to store, CPU", "µs", None, "watch", "kubernetes_asyncio Watch.stream"),
-    ("pod of a paged list, CPU", "µs", None, "list", "kubernetes_asyncio list_pod_for_all_namespaces"),
-    ("tracked pod, resident memory", "B", POD_BUDGET, "memory", "kubernetes_asyncio V1Pod"),
+_TABLE: tuple[tuple[str, str, float | None, str, Callable[[], float], Callable[[], float]], ...] = (
+    ("pod event, line to store, CPU", "µs", EVENT_BUDGET, "Watch.unmarshal_event", event_ours, event_typed),
+    ("pod event, HTTP to store, CPU", "µs", None, "Watch.stream", watch_ours, watch_typed),
+    ("pod of a paged list, CPU", "µs", None, "list_pod_for_all_namespaces", list_ours, list_typed),
+    ("tracked pod, resident memory", "B", POD_BUDGET, "V1Pod", memory_ours, memory_typed),
 )
 
 
 def run() -> list[Result]:
     """Measure everything, each in a process of its own."""
     results = []
-    for name, unit, budget, measured, peer in _TABLE:
-        value, peer_value = _apart(f"{measured}_ours"), _apart(f"{measured}_typed")
-        results.append(Result(name, value, unit, budget, peer, peer_value))
+    for name, unit, budget, peer, ours, typed in _TABLE:
+        value, peer_value = _apart(ours.__name__), _apart(typed.__name__)
+        results.append(Result(name, value, unit, budget, f"kubernetes_asyncio {peer}", peer_value))
     return results
 
 
@@ -127,11 +119,12 @@ def _over_http(work: Callable[[Connection], Awaitable[None]], count: int) -> flo
         return asyncio.run(measured(url))
 
 
-def _decoded(number: int) -> Any:
-    event = pods.DECODER.event(b'{"type":"ADDED","object":%s}' % encoded(number, number + 1))
+def _put(store: Store[Any], each: bytes) -> None:
+    event = pods.DECODER.event(each)
     assert event.obj is not None
-    return event.obj
+    store.put(event.obj, event.version)
 
 
 if __name__ == "__main__":
-    print(MEASUREMENTS[sys.argv[1]]())
+    measurements = {each.__name__: each for row in _TABLE for each in row[-2:]}
+    print(measurements[sys.argv[1]]())
