@@ -172,15 +172,13 @@ class _Loading:
     def _aichor(self) -> Loaded | None:
         data = plain(self.node)
         manifest: AIchorManifest | None = self._read(AIchorManifest, data)
-        builder, spec = data.get("builder"), data.get("spec")
-        built = builder.get("image") if isinstance(builder, dict) else None
-        image = spec.get("image") if isinstance(spec, dict) else None
+        built, image = (scalar_at(self.node, part, "image") for part in ("builder", "spec"))
         if isinstance(built, str) and isinstance(image, str) and built != image:
             message = f"{quoted(built)} is not spec.image, {quoted(image)}"
             self.problems.append(self.problem(("builder", "image"), message, "write the same image in both"))
         if manifest is None:
             return None
-        experiment: ExperimentSpec | None = self._read(ExperimentSpec, spec, ("spec",))
+        experiment: ExperimentSpec | None = self._read(ExperimentSpec, data.get("spec"), ("spec",))
         if experiment is None:
             return None
         self._warn_ignored(manifest)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from muster.api.manifest.load import KINDS, Loaded, experiment_object, kind_of, load_node
 from muster.api.manifest.naming import slug
 from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, quoted
-from muster.api.manifest.yaml.reader import Mapping, Node, Scalar
+from muster.api.manifest.yaml.reader import Mapping, Node, scalar_at
 from muster.api.names import GROUP
 from muster.kinds.convert.draft import Draft, Fields, Report
 from muster.kinds.declaration import every
@@ -59,8 +59,7 @@ def _watched(kind: str, group: str) -> str:
 
 
 def _version(node: Node) -> str:
-    entry = node.entries.get("apiVersion") if isinstance(node, Mapping) else None
-    found = entry.node.value if entry is not None and isinstance(entry.node, Scalar) else None
+    found = scalar_at(node, "apiVersion")
     return found if isinstance(found, str) and _VERSION.match(found) else ""
 
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from muster.api.manifest.load import AICHOR, KINDS, kind_of
 from muster.api.manifest.problems import ManifestError, Problem, bounded, quoted
-from muster.api.manifest.yaml.reader import MAX_BYTES, Mapping, Node, Scalar, Sequence, read_yaml
+from muster.api.manifest.yaml.reader import MAX_BYTES, Node, Sequence, at, read_yaml, scalar_at
 
 MOST_LINES: Final = 256
 """Lines that are looked at, and characters of an option's value."""
@@ -179,8 +179,7 @@ class Document(NamedTuple):
     @property
     def called(self) -> str:
         """Return ``ConfigMap train-script``."""
-        name = _at(_at(self.node, "metadata"), "name")
-        text = name.value if isinstance(name, Scalar) else None
+        text = scalar_at(self.node, "metadata", "name")
         return f"{self.kind} {quoted(text)[1:-1]}" if isinstance(text, str) and text else self.kind
 
 
@@ -202,9 +201,9 @@ def read_one(text: str, *, filename: str) -> Read:
         node, problems = read_yaml(parts[0][1] if parts else text, filename=filename)
         if node is None:
             raise ManifestError(bounded(problems))
-        if not _is_list(node):
+        if (items := _items(node)) is None:
             return Read(node, problems)
-        found = [*_items(node)]
+        found = items
     else:
         found = [each for line, part in parts for each in _documents(line, part, filename)]
         problems = []
@@ -229,27 +228,17 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
         line += part.count("\n")
 
 
-def _documents(line: int, part: str, filename: str) -> Iterator[Document]:
+def _documents(line: int, part: str, filename: str) -> list[Document]:
     node, problems = read_yaml(part, filename=filename)
-    if node is not None and _is_list(node):
-        yield from _items(node)
-    else:
-        yield Document(line if node is None else node.line, node, tuple(problems))
+    items = _items(node) if node is not None else None
+    whole = Document(line if node is None else node.line, node, tuple(problems))
+    return [whole] if items is None else items
 
 
-def _is_list(node: Node) -> bool:
-    return kind_of(node) == "List" and isinstance(_at(node, "items"), Sequence)
-
-
-def _items(node: Node) -> Iterator[Document]:
-    found = _at(node, "items")
-    for each in found.items[: MOST + 1] if isinstance(found, Sequence) else ():
-        yield Document(each.line, each)
-
-
-def _at(node: Node | None, key: str) -> Node | None:
-    entry = node.entries.get(key) if isinstance(node, Mapping) else None
-    return entry.node if entry is not None else None
+def _items(node: Node) -> list[Document] | None:
+    """Return the items of a List; None of any other document."""
+    found = at(node, "items") if kind_of(node) == "List" else None
+    return [Document(each.line, each) for each in found.items[: MOST + 1]] if isinstance(found, Sequence) else None
 
 
 def _runs(document: Document) -> bool:
@@ -257,8 +246,8 @@ def _runs(document: Document) -> bool:
     from muster.kinds.manifests.converters import CONVERTERS
 
     kind = kind_of(document.node) if document.node is not None else None
-    if kind == AICHOR and _at(document.node, "kind") is None:
-        return _at(document.node, "spec") is not None
+    if kind == AICHOR and at(document.node, "kind") is None:
+        return at(document.node, "spec") is not None
     return kind in KINDS or kind in CONVERTERS
 
 
