@@ -145,7 +145,10 @@ class Experiment:
 
 def parse_experiment(obj: Mapping[str, Any]) -> Experiment:
     """Return the Experiment in a decoded API object. Raises ``SpecError``, and nothing else, if anything is wrong."""
-    metadata = _mapping(obj, "metadata")
+    metadata = obj.get("metadata") if isinstance(obj, Mapping) else None
+    if not isinstance(metadata, Mapping):
+        advice = "this is not an object of the API server"
+        raise SpecError([Problem("", 0, 0, "metadata", "a mapping is expected", advice)])
     reader = _Metadata(metadata)
     uid, name, namespace = reader.text("uid", 128), reader.text("name", 253), reader.text("namespace", 63)
     generation = metadata.get("generation", 0)
@@ -153,11 +156,12 @@ def parse_experiment(obj: Mapping[str, Any]) -> Experiment:
         reader.refuse("generation", f"a whole number is expected, not {quoted(generation)}")
     deleted = reader.text("deletionTimestamp", 40, "")
     labels, annotations = reader.texts("labels"), reader.texts("annotations")
-    spec: ExperimentSpec | None = None
+    written, spec = obj.get("spec"), None
     try:
-        spec = ExperimentSpec.read(obj.get("spec"))
+        spec = ExperimentSpec.read(written)
     except ValidationError as error:
-        reader.problems += explain(error, ExperimentSpec, operator=_operator(obj), root=("spec",))
+        operator = written.get("operator") if isinstance(written, Mapping) else None
+        reader.problems += explain(error, ExperimentSpec, operator=operator, root=("spec",))
     if spec is not None and name:
         reader.problems += [
             Problem("", 0, 0, "metadata.name", message, hint) for message, hint in check_name(name, spec.groups)
@@ -166,18 +170,6 @@ def parse_experiment(obj: Mapping[str, Any]) -> Experiment:
         raise SpecError(bounded(reader.problems))
     finalizers = reader.list_of_texts("finalizers")
     return Experiment(uid, name, namespace, generation, deleted or None, spec, labels, annotations, finalizers)
-
-
-def _operator(obj: Mapping[str, Any]) -> object:
-    spec = obj.get("spec")
-    return spec.get("operator") if isinstance(spec, Mapping) else None
-
-
-def _mapping(obj: Any, key: str) -> Mapping[str, Any]:
-    value = obj.get(key) if isinstance(obj, Mapping) else None
-    if not isinstance(value, Mapping):
-        raise SpecError([Problem("", 0, 0, key, "a mapping is expected", "this is not an object of the API server")])
-    return value
 
 
 class _Metadata:
