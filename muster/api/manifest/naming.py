@@ -12,6 +12,7 @@ from typing import Final
 from muster.api.manifest.groups import HEAD, SUBMITTER, Group
 from muster.api.manifest.problems import quoted
 from muster.api.names import name_suffix, pod_name
+from muster.api.values.durations import count_of
 from muster.api.values.fields import LABEL_1035, MEANING
 
 MAX_POD_NAME: Final = 63
@@ -37,17 +38,14 @@ def check_name(name: str, groups: Iterable[Group]) -> list[tuple[str, str]]:
         hint = f"write {proposal}" if proposal and proposal != name else "write a shorter one of these characters"
         return [(f"{quoted(name)} is not a name of at most {MAX_POD_NAME} {MEANING[LABEL_1035]}", hint)]
     longest = longest_pod_name(name, groups)
+    return too_long(f"{longest[: -len(_SUFFIX)]}xxxxx", " of the experiment or its longest type")
+
+
+def too_long(longest: str, named: str) -> list[tuple[str, str]]:
+    """Return a problem if the longest pod name, ``longest``, is too long for Kubernetes; ``named`` is what to cut."""
     over = len(longest) - MAX_POD_NAME
-    if over > 0:
-        shape = f"{longest[: -len(_SUFFIX)]}xxxxx"
-        message = f"the longest pod name, {shape}, has {len(longest)} characters, Kubernetes allows {MAX_POD_NAME}"
-        return [
-            (
-                message,
-                f"cut {over} character{'s' if over > 1 else ''} from the name of the experiment or its longest type",
-            )
-        ]
-    return []
+    message = f"the longest pod name, {longest}, has {len(longest)} characters, Kubernetes allows {MAX_POD_NAME}"
+    return [(message, f"cut {count_of(over, 'character')} from the name{named}")] if over > 0 else []
 
 
 def slug(name: str) -> str:

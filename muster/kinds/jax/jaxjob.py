@@ -16,12 +16,13 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from muster.api.manifest.error_text import Loc
+from muster.api.manifest.naming import too_long
 from muster.api.manifest.problems import quoted
 from muster.api.manifest.template.container import owned
 from muster.api.manifest.yaml.reader import Node
 from muster.api.values.fields import LABEL_1035, MEANING, Stored
 from muster.kinds.job.spec import PodTemplate
-from muster.kinds.planning.run_object import Found, RunObject, too_long
+from muster.kinds.planning.run_object import Found, RunObject
 
 CONTAINER: Final = "jax"
 """The container whose port the coordinator listens on (jax_types.go, JAXJobDefaultContainerName)."""
@@ -125,7 +126,8 @@ def _checks(job: JAXJob) -> Iterator[Found]:
         text = f"{quoted(job.name)} is not a name of {MEANING[LABEL_1035]}"
         yield ("metadata", "name"), text, "write another name"
     most = max((each.replicas or 1 for each in specs.values()), default=1)
-    yield from too_long(("metadata", "name"), f"{job.name}-worker-{most - 1}-xxxxx", "")
+    for problem in too_long(f"{job.name}-worker-{most - 1}-xxxxx", ""):
+        yield ("metadata", "name"), *problem
     for key in specs:
         if key.lower() != WORKER.lower():
             yield ("spec", "jaxReplicaSpecs", key), f"{quoted(key)} is not a replica type", f"the only one is {WORKER}"

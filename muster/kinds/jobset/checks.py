@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from muster.api.manifest.error_text import Loc
+from muster.api.manifest.naming import MAX_POD_NAME, too_long
 from muster.api.manifest.yaml.reader import Node
 from muster.api.values.durations import count_of
 from muster.api.values.fields import LABEL_1035, LABEL_1123, LABEL_VALUE, MEANING
 from muster.kinds.declaration import list_of, part_of
 from muster.kinds.job.spec import LEAVE
 from muster.kinds.jobset.spec import NODE_SELECTOR, JobSet, ReplicatedJob
-from muster.kinds.planning.run_object import MAX_NAME, Found, too_long
+from muster.kinds.planning.run_object import Found
 
 MAX_MEMBERS: Final = 100_000
 """Pods of one JobSet that Muster keeps track of."""
@@ -66,8 +67,8 @@ def _jobs(jobset: JobSet) -> Iterator[Found]:
 def _names(jobset: JobSet, number: int, job: ReplicatedJob) -> Iterator[Found]:
     """Check the longest name that is made: that of the last pod."""
     name = f"{jobset.name}-{job.name}-{max(job.replicas - 1, 0)}-{job.template.spec.pods - 1}-xxxxx"
-    if problem := too_long(_place(number, "name"), name, " of the JobSet or of the replicated job"):
-        yield from problem
+    if problems := too_long(name, " of the JobSet or of the replicated job"):
+        yield _place(number, "name"), *problems[0]
     elif jobset.name and not _LABEL.match(name):
         yield ("metadata", "name"), f"{jobset.name} does not begin the name of a host", f"write {MEANING[LABEL_1035]}"
 
@@ -149,12 +150,10 @@ def _coordinator(jobset: JobSet) -> Iterator[Found]:
     if at.pod_index >= spec.pods:
         pods = count_of(spec.pods, "pod")
         yield (*loc, "podIndex"), f"a Job of {job.name} has {pods}", f"write at most {spec.pods - 1}"
-    if jobset.name and not (len(jobset.coordinator_endpoint) <= MAX_NAME and _VALUE.match(jobset.coordinator_endpoint)):
-        yield (
-            loc,
-            f"{jobset.coordinator_endpoint} is too long for a label value, which has {MAX_NAME} characters",
-            "shorten the name of the JobSet, the replicated job or the subdomain",
-        )
+    endpoint = jobset.coordinator_endpoint
+    if jobset.name and not (len(endpoint) <= MAX_POD_NAME and _VALUE.match(endpoint)):
+        hint = "shorten the name of the JobSet, the replicated job or the subdomain"
+        yield loc, f"{endpoint} is too long for a label value, which has {MAX_POD_NAME} characters", hint
 
 
 def _claims(jobset: JobSet) -> Iterator[Found]:
@@ -169,8 +168,8 @@ def _claims(jobset: JobSet) -> Iterator[Found]:
             if name in seen:
                 yield loc, f"two claims have the name {name}", "rename one"
             seen.add(name)
-            if len(claim := f"{name}-{jobset.name}") > MAX_NAME:
-                yield loc, f"the claim's name, {claim}, is longer than {MAX_NAME}", "shorten one of the two"
+            if len(claim := f"{name}-{jobset.name}") > MAX_POD_NAME:
+                yield loc, f"the claim's name, {claim}, is longer than {MAX_POD_NAME}", "shorten one of the two"
             if not _NAME.match(name):
                 yield loc, f"{name} cannot be the name of a volume", f"write {MEANING[LABEL_1123]}"
             if name not in mounted:

@@ -21,7 +21,6 @@ from pydantic import ValidationError
 from muster.api.manifest.error_text import Loc, explain, position
 from muster.api.manifest.problems import Problem, SpecError, bounded, path
 from muster.api.manifest.yaml.reader import Node
-from muster.api.values.durations import count_of
 from muster.api.values.fields import Stored
 from muster.api.values.timestamps import whole_time
 from muster.kinds.declaration import list_of, part_of, texts_of
@@ -32,7 +31,6 @@ from muster.state.vocabulary.record import Record, StatusError, from_status, to_
 S = TypeVar("S", bound=Stored)
 Found = tuple[Loc, str, str]
 """A problem: its place, the error, and the next step."""
-MAX_NAME: Final = 63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +87,6 @@ class RunObject(Generic[S]):
             orphans=ORPHAN in self.finalizers,
             foreground=FOREGROUND in self.finalizers,
         )
-
-
-def too_long(loc: Loc, longest: str, named: str) -> tuple[Found, ...]:
-    """Return a problem if the longest pod name, ``longest``, is too long for Kubernetes; ``named`` is what to cut."""
-    over = len(longest) - MAX_NAME
-    text = f"the longest pod name, {longest}, has {len(longest)} characters, Kubernetes allows {MAX_NAME}"
-    return ((loc, text, f"cut {count_of(over, 'character')} from the name{named}"),) if over > 0 else ()
 
 
 def digest(value: object) -> str:
