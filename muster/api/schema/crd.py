@@ -146,11 +146,7 @@ def _spec_rule() -> dict[str, str]:
     for operator, checks in APART.items():
         rule = f"{_is([operator])} ? ({checks.rule}) : ({rule})"
         message = f"{_is([operator])} ? ({checks.message}) : {message}"
-    return {
-        "rule": rule,
-        "message": "the types and fields do not fit the operator",
-        "messageExpression": message,
-    }
+    return {"rule": rule, "message": "the types and fields do not fit the operator", "messageExpression": message}
 
 
 def _same(name: str) -> tuple[str, str]:
@@ -159,29 +155,25 @@ def _same(name: str) -> tuple[str, str]:
     return rule, f"{name} cannot change; create another experiment"
 
 
-TRANSITION_RULES: Final = (
-    ("has(self.template) == has(oldSelf.template)", "template cannot change; create another experiment"),
+_TEMPLATE_RULE: Final = (
+    "has(self.template) == has(oldSelf.template)",
+    "template cannot change; create another experiment",
 )
 """A rule of an optional field is not evaluated when the field is added or removed; this one is."""
-KEPT: Final = Checks((*TRANSITION_RULES, *(_same(name) for name in FROZEN_TOGETHER)))
-RESOURCE_RULES: Final = (("has(self.ramRatio) != has(self.memory)", "give exactly one of ramRatio and memory"),)
+KEPT: Final = Checks((_TEMPLATE_RULE, *(_same(name) for name in FROZEN_TOGETHER)))
+RESOURCE_RULE: Final = ("has(self.ramRatio) != has(self.memory)", "give exactly one of ramRatio and memory")
 _SPAN: Final = "matches('^[0-9]{1,9}[hms]$')"
-_GROWS: Final = "duration(self.initial) <= duration(self.max)"
-BACKOFF_RULES: Final = (
-    (
-        (
-            "!has(self.initial) || !has(self.max) || self.initial == '1s' && self.max == '5m' || "
-            f"!self.initial.{_SPAN} || !self.max.{_SPAN} || {_GROWS}"
-        ),
-        "initial is longer than max: raise max or lower initial",
-    ),
+_DEFAULT: Final = "!has(self.initial) || !has(self.max) || self.initial == '1s' && self.max == '5m'"
+BACKOFF_RULE: Final = (
+    f"{_DEFAULT} || !self.initial.{_SPAN} || !self.max.{_SPAN} || duration(self.initial) <= duration(self.max)",
+    "initial is longer than max: raise max or lower initial",
 )
 """Durations of one term, the defaults first because they cost nothing; CEL knows no weeks and days, and no spaces.
 
 The API server tries a rule on the default of its object (`{}`) without the defaults of the fields in it.
 
 A span that overflows it is refused too."""
-SAME_FAILURE_RULES: Final = (("self != 1", "one failure is not the same again: write 2 or more, or 0 for never"),)
+SAME_FAILURE_RULE: Final = ("self != 1", "one failure is not the same again: write 2 or more, or 0 for never")
 
 COLUMNS: Final = (
     ("Phase", "string", ".status.phase", 0, "Summary of the conditions."),
@@ -230,25 +222,19 @@ def custom_resource_definition() -> dict[str, Any]:
 def experiment_schema() -> Schema:
     """Return the structural schema of the whole object."""
     spec = structural(ExperimentSpec)
-    description = spec["properties"]["types"]["description"]
-    spec["properties"]["types"] = {"description": description, **types_schema()}
+    spec["properties"]["types"] = {"description": spec["properties"]["types"]["description"], **types_schema()}
     for name in ("types", "template"):
         spec["properties"][name]["x-kubernetes-map-type"] = "atomic"
     for name in IMMUTABLE:
-        spec["properties"][name]["x-kubernetes-validations"] = _rules(
-            (("self == oldSelf", f"{name} cannot change; create another experiment"),)
-        )
+        rule = "self == oldSelf", f"{name} cannot change; create another experiment"
+        spec["properties"][name]["x-kubernetes-validations"] = _validations(*rule)
     _add_resource_rules(spec)
-    together = {
-        "rule": KEPT.rule,
-        "message": "what pods are made of cannot change",
-        "messageExpression": KEPT.message,
-    }
+    together = {"rule": KEPT.rule, "message": "what pods are made of cannot change", "messageExpression": KEPT.message}
     spec["x-kubernetes-validations"] = [_spec_rule(), together]
     its_name = {"type": "string", "maxLength": MAX_NAME, "pattern": LABEL_1035}
     restarts = spec["properties"]["restartPolicy"]["properties"]
-    restarts["backoff"]["x-kubernetes-validations"] = _rules(BACKOFF_RULES)
-    restarts["sameFailureLimit"]["x-kubernetes-validations"] = _rules(SAME_FAILURE_RULES)
+    restarts["backoff"]["x-kubernetes-validations"] = _validations(*BACKOFF_RULE)
+    restarts["sameFailureLimit"]["x-kubernetes-validations"] = _validations(*SAME_FAILURE_RULE)
     return {
         "type": "object",
         "description": "A distributed experiment, run as one gang.",
@@ -287,16 +273,15 @@ def _column(name: str, kind: str, json_path: str, priority: int, description: st
     return {**column, "priority": priority} if priority else column
 
 
-def _rules(rules: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:
-    return [{"rule": rule, "message": message} for rule, message in rules]
+def _validations(rule: str, message: str) -> list[dict[str, str]]:
+    return [{"rule": rule, "message": message}]
 
 
 def _add_resource_rules(node: Schema) -> None:
     properties = node.get("properties", {})
     if "ramRatio" in properties:
-        node["x-kubernetes-validations"] = _rules(RESOURCE_RULES)
-    children = [*properties.values(), node.get("items"), node.get("additionalProperties")]
-    for child in children:
+        node["x-kubernetes-validations"] = _validations(*RESOURCE_RULE)
+    for child in (*properties.values(), node.get("items"), node.get("additionalProperties")):
         if isinstance(child, dict):
             _add_resource_rules(child)
 
