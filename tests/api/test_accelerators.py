@@ -84,6 +84,13 @@ def test_a_claim_made_for_the_pod_counts_by_its_requests_and_a_shared_one_does_n
     assert of_containers(containers, claims) == ((CLAIMS, 2),)
 
 
+def test_a_claim_whose_name_is_no_text_counts_for_nothing() -> None:
+    assert (
+        of_containers([{"resources": {"claims": [{"name": []}]}}], [{"name": [], "resourceClaimTemplateName": "a"}])
+        == ()
+    )
+
+
 def test_devices_are_added_up_by_name() -> None:
     gpus, more = (("amd.com/gpu", 2),), (("amd.com/gpu", 1), ("google.com/tpu", 4))
     assert total([(gpus, 3), (more, 2)]) == (("amd.com/gpu", 8), ("google.com/tpu", 8))

@@ -67,7 +67,8 @@ def of_containers(containers: Iterable[Any], claims: object = ()) -> Devices:
     not show how many devices its template asks for. A claim that is named (``resourceClaimName``) may be shared by many
     pods and is not counted.
     """
-    own = set(_own_claims(claims))
+    made = (claim for claim in _items(claims) if claim.get("resourceClaimTemplateName"))
+    own = {name for claim in made if isinstance(name := claim.get("name"), str)}
     requested: set[tuple[str, str]] = set()
     found: list[tuple[Devices, int]] = []
     for each in containers:
@@ -77,17 +78,11 @@ def of_containers(containers: Iterable[Any], claims: object = ()) -> Devices:
         stated = [part for key in ("requests", "limits") if isinstance(part := resources.get(key), Mapping)]
         found.append((devices_of({name: amount for part in stated for name, amount in part.items()}), 1))
         for claim in _items(resources.get("claims")):
-            if (name := claim.get("name")) in own:
-                requested.add((str(name), str(claim.get("request") or "")))
+            if isinstance(name := claim.get("name"), str) and name in own:
+                requested.add((name, str(claim.get("request") or "")))
     if requested:
         found.append((((CLAIMS, min(len(requested), MOST_OF_ONE)),), 1))
     return total(found)
-
-
-def _own_claims(claims: object) -> Iterator[str]:
-    for claim in _items(claims):
-        if claim.get("resourceClaimTemplateName") and isinstance(name := claim.get("name"), str):
-            yield name
 
 
 def _items(items: object) -> Iterator[Mapping[str, Any]]:
