@@ -15,6 +15,7 @@ LONGEST: Final = 1_024
 
 _RULE = frozenset("=-_*#~+─━═╭╮╰╯│ ")
 """Characters of lines that only part other lines."""
+_WARNING = re.compile(r"\S{1,253}:\d{1,9}: \w{0,80}Warning: ")
 _NOISE = re.compile(
     r"^\s*(@ +0x|\*\*\* )"  # a frame of C++ code
     r"|^\s*[EFIW]\d{4} \d\d:|^(\[\S{1,40}\]:\s?)?\[[IW]\d{4} \d\d:"  # lines of absl's log, and of torch's
@@ -23,7 +24,7 @@ _NOISE = re.compile(
     r"|^\s*ray stop$|^--block$"  # the banner with which ``ray start`` ends
     r"|^wandb: (?!ERROR)"  # the banner with which it begins and ends
     r"|^ERROR conda\.cli\.main_run:"
-    r"|^\S{1,253}:\d{1,9}: \w{0,80}Warning: |^\s*warnings\.warn\("  # a warning of Python, and its line of source
+    rf"|^{_WARNING.pattern}|^\s*warnings\.warn\("  # a warning of Python, and its line of source
     r"|^(?:DEBUG|INFO):|^WARNING: All log messages before absl::"  # lines of Python's logging, and of absl's
 )
 
@@ -39,12 +40,8 @@ def last_of(lines: list[str]) -> str:
     at = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].strip()), -1)
     if at < 0 or is_noise(lines[at]):
         return ""
-    source_of_a_warning = lines[at][0].isspace() and at > 0 and _is_warning(lines[at - 1])
+    source_of_a_warning = lines[at][0].isspace() and at > 0 and _WARNING.match(lines[at - 1])
     return "" if source_of_a_warning else lines[at].strip()
-
-
-def _is_warning(line: str) -> bool:
-    return re.match(r"\S{1,253}:\d{1,9}: \w{0,80}Warning: ", line) is not None
 
 
 HEAD: Final = "Traceback (most recent call last):"
@@ -138,11 +135,8 @@ def _after(line: str, front: str, indent: int) -> str | None:
 def _add(ended: list[Traceback], content: str, frame: re.Match[str], began: int, at: int) -> None:
     if _EXCEPTION.match(content):
         function = (frame["in"] or "").strip()
-        ended.append(Traceback(content, frame["path"], frame["line"], function, _front(frame), began, at))
-
-
-def _front(frame: re.Match[str]) -> str:
-    return frame.groupdict().get("front") or ""
+        front = _group(frame, "front") or ""
+        ended.append(Traceback(content, frame["path"], frame["line"], function, front, began, at))
 
 
 _SIGNALS: Final = {"Killed": "SIGKILL", "Out Of Memory": "SIGKILL", "OOM Killed": "SIGKILL", "Terminated": "SIGTERM"}
@@ -342,13 +336,10 @@ def _of_a_starter(found: Sequence[Traceback], lines: Sequence[str], child: Child
     """Return the traceback before that of a program whose own process failed, if nothing was printed between."""
     last = found[-1]
     before = next((each for each in reversed(found[:-1]) if each.ended < last.began), None)
-    if before is None or child.killed or not all(map(_between, lines[before.ended + 1 : last.began])):
+    if before is None or child.killed:
         return last, NONE
-    return before, child
-
-
-def _between(line: str) -> bool:
-    return line[0].isspace() or is_own(line)
+    silent = all(line[0].isspace() or is_own(line) for line in lines[before.ended + 1 : last.began])
+    return (before, child) if silent else (last, NONE)
 
 
 def _chosen(found: Sequence[Traceback]) -> Traceback | None:

@@ -75,7 +75,9 @@ def explain(
         loc = root + tuple(part for part in detail["loc"] if part != "[key]")
         at_key = detail["type"] == "extra_forbidden" or "[key]" in detail["loc"]
         line, column = position(node, loc, key=at_key)
-        message, hint = _sentence(detail, known, _raw(node, loc), advise=number < MAX_PROBLEMS)
+        written = at(node, *loc)
+        raw = written.raw if isinstance(written, Scalar) else None
+        message, hint = _sentence(detail, known, raw, advise=number < MAX_PROBLEMS)
         problems.append(Problem(file, line, column, path(loc), message, hint))
     return problems
 
@@ -113,11 +115,6 @@ def _step(node: Node, part: str | int) -> Entry | Node | None:
     return None
 
 
-def _raw(node: Node | None, loc: Loc) -> str | None:
-    found = at(node, *loc)
-    return found.raw if isinstance(found, Scalar) else None
-
-
 def _follows(detail: ErrorDetails) -> bool:
     """Return True if a list is too short only because an entry of it is wrong, which has a problem of its own."""
     value = detail["input"]
@@ -141,10 +138,8 @@ def _sentence(detail: ErrorDetails, known: "_Models", raw: str | None, *, advise
         return f"{noun} is expected, not {_shown(value)}", hint
     if kind == "bool_type":
         yes_no = isinstance(value, str) and value.lower() in _WORDS
-        return (
-            f"true or false is expected, not {_shown(value)}",
-            "write true or false, without quotes" if yes_no else "",
-        )
+        hint = "write true or false, without quotes" if yes_no else ""
+        return f"true or false is expected, not {_shown(value)}", hint
     if kind == "string_type":
         written = raw if raw is not None else value
         hint = f'put it in quotes: "{str(written)[:60]}"' if isinstance(value, bool | int | float) else ""

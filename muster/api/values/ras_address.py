@@ -14,8 +14,8 @@ def ras_port(template: Mapping[str, Any]) -> int:
     On the network of its node a pod is not asked: pods of several gangs may listen at one port there, and the kernel
     chooses the one that answers.
     """
-    spec = _mapping(template.get("spec"))
-    if spec.get("hostNetwork"):
+    spec = template.get("spec")
+    if not isinstance(spec, Mapping) or spec.get("hostNetwork"):
         return 0
     for container in _rows(spec.get("containers")):
         for row in _rows(container.get("env")):
@@ -40,7 +40,3 @@ def _loopback(host: str) -> bool:
 
 def _rows(found: object) -> list[Mapping[str, Any]]:
     return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list | tuple) else []
-
-
-def _mapping(found: object) -> Mapping[str, Any]:
-    return found if isinstance(found, Mapping) else {}

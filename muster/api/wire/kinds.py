@@ -117,8 +117,7 @@ def _boolean(value: object) -> bool:
 
 
 def _time(write: Callable[[float], str]) -> Kind:
-    schema = {"type": "string", "pattern": PATTERN, "minLength": 1, "maxLength": 40}
-    return Kind(schema, _moment, write, 0.0, null=True)
+    return Kind({"type": "string", "pattern": PATTERN, "minLength": 1, "maxLength": 40}, _moment, write, 0.0, null=True)
 
 
 def _moment(value: object) -> float:

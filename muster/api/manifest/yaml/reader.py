@@ -81,7 +81,7 @@ def read_yaml(text: str, *, filename: str) -> tuple[Node | None, list[Problem]]:
         reader.check_text(text)
         reader.read(text)
     except _Stop as stop:
-        return None, [*reader.problems, stop.problem]
+        return None, [*reader.problems, *stop.args]
     return reader.root, reader.problems
 
 
@@ -122,11 +122,7 @@ def tree_of(value: Any) -> Node:
 
 
 class _Stop(Exception):
-    """Carries the problem that ends reading."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.problem = problem
+    """Carries the problem that ends reading, as its argument."""
 
 
 @dataclass(slots=True)
