@@ -121,11 +121,16 @@ def to_condition(record: Record) -> dict[str, Any]:
 
 def from_object(status: object) -> Record | None:
     """Return the record in the status of an object of another kind, None where it has none. Raises ``StatusError``."""
-    message = _found(status)
-    if message is None:
+    if status is None:
         return None
+    if not isinstance(status, Mapping):
+        raise StatusError("status: a mapping is expected")
+    found = next((each for each in _conditions(status) if each.get("type") == TYPE), None)
+    if found is None:
+        return None
+    message = found.get("message")
     try:
-        raw = json.loads(message)
+        raw = json.loads(message) if isinstance(message, str) and len(message) <= MOST else None
     except (ValueError, RecursionError) as error:
         raise StatusError(f"condition {TYPE}: its message is not a record: {error}") from error
     if not isinstance(raw, dict) or not raw:
@@ -143,20 +148,6 @@ def without_record(status: object) -> dict[str, Any]:
     own = [dict(each) for each in _conditions(status) if each.get("type") != TYPE]
     others = {key: value for key, value in status.items() if key != "conditions"}
     return {"conditions": own, **others} if own else others
-
-
-def _found(status: object) -> str | None:
-    if status is None:
-        return None
-    if not isinstance(status, Mapping):
-        raise StatusError("status: a mapping is expected")
-    for each in _conditions(status):
-        if each.get("type") == TYPE:
-            message = each.get("message")
-            if not isinstance(message, str) or len(message) > MOST:
-                raise StatusError(f"condition {TYPE}: its message is not a record")
-            return message
-    return None
 
 
 def _conditions(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
