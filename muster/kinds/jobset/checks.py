@@ -16,7 +16,7 @@ from muster.api.values.durations import count_of
 from muster.api.values.fields import LABEL_1035, LABEL_1123, LABEL_VALUE, MEANING
 from muster.kinds.declaration import list_of, part_of
 from muster.kinds.job.spec import LEAVE
-from muster.kinds.jobset.spec import NODE_SELECTOR, JobSet, ReplicatedJob
+from muster.kinds.jobset.spec import NODE_SELECTOR, FailureRule, JobSet, ReplicatedJob, SuccessPolicy
 from muster.kinds.planning.run_object import Found
 
 MAX_MEMBERS: Final = 100_000
@@ -54,11 +54,8 @@ def _jobs(jobset: JobSet) -> Iterator[Found]:
         seen.add(job.name)
         yield from _names(jobset, number, job)
         if not jobset.exclusive(job) and jobset.by_node_selector(job):
-            yield (
-                ("metadata", "annotations"),
-                f"{NODE_SELECTOR} has no effect alone",
-                "add alpha.jobset.sigs.k8s.io/exclusive-topology, or remove it",
-            )
+            hint = "add alpha.jobset.sigs.k8s.io/exclusive-topology, or remove it"
+            yield ("metadata", "annotations"), f"{NODE_SELECTOR} has no effect alone", hint
     members = sum(job.replicas * job.template.spec.pods for job in jobset.spec.replicated_jobs)
     if members > MAX_MEMBERS:
         yield ("spec", "replicatedJobs"), f"{members} pods", f"write at most {MAX_MEMBERS} in one JobSet"
@@ -96,23 +93,17 @@ def _targets(jobset: JobSet) -> Iterator[Found]:
     spec = jobset.spec
     names = {job.name for job in spec.replicated_jobs}
     rules = spec.failure_policy.rules if spec.failure_policy else ()
-    places: list[tuple[Loc, tuple[str, ...]]] = [
-        (("spec", "successPolicy", "targetReplicatedJobs"), spec.success_policy.target_replicated_jobs)
-    ]
-    places += [
-        (("spec", "failurePolicy", "rules", number, "targetReplicatedJobs"), rule.target_replicated_jobs)
-        for number, rule in enumerate(rules)
-    ]
-    for loc, targets in places:
-        for place, target in enumerate(targets):
+    holders: list[tuple[Loc, SuccessPolicy | FailureRule]] = [(("spec", "successPolicy"), spec.success_policy)]
+    holders += [(("spec", "failurePolicy", "rules", number), rule) for number, rule in enumerate(rules)]
+    for loc, holder in holders:
+        for place, target in enumerate(holder.target_replicated_jobs):
             if target not in names:
-                yield (*loc, place), f"there is no replicated job {target}", f"name one of {', '.join(sorted(names))}"
+                at = (*loc, "targetReplicatedJobs", place)
+                yield at, f"there is no replicated job {target}", f"name one of {', '.join(sorted(names))}"
     if spec.restarts_jobs is not None and any(job.replicas > MAX_RESTARTED for job in spec.replicated_jobs):
-        yield (
-            ("spec", "failurePolicy", "rules", spec.restarts_jobs, "action"),
-            f"restarts of single Jobs are counted for at most {MAX_RESTARTED} replicas",
-            "use RestartJobSet, or fewer replicas",
-        )
+        loc = ("spec", "failurePolicy", "rules", spec.restarts_jobs, "action")
+        message = f"restarts of single Jobs are counted for at most {MAX_RESTARTED} replicas"
+        yield loc, message, "use RestartJobSet, or fewer replicas"
 
 
 def _deadlines(jobset: JobSet) -> Iterator[Found]:

@@ -148,8 +148,9 @@ def _found(spec: Mapping[str, Any]) -> Iterator[tuple[Loc, str, str]]:
     where: Loc = ("spec", "replicatedJobs")
     if not jobs:
         yield ("spec",), "a JobSet without replicated jobs never completes", "write replicatedJobs"
-    replicas = [each.get("replicas", 1) for each in jobs]
+    replicas = (each.get("replicas", 1) for each in jobs)
     several = sum(each for each in replicas if isinstance(each, int)) > 1
+    call = "jax.distributed.initialize() without arguments"
     for number, job in enumerate(jobs):
         pod = part_of(job, "template", "spec", "template", "spec")
         place: Loc = (*where, number, "template", "spec", "template", "spec")
@@ -164,13 +165,9 @@ def _found(spec: Mapping[str, Any]) -> Iterator[tuple[Loc, str, str]]:
             hint = "pass coordinator_address, num_processes and process_id, or run it as a JAXJob or Experiment"
             at = (*place, "containers", count)
             if several:
-                yield at, "jax.distributed.initialize() without arguments makes a cluster of each Job", hint
+                yield at, f"{call} makes a cluster of each Job", hint
             if part_of(spec, "network").get("subdomain"):
-                yield (
-                    at,
-                    "jax.distributed.initialize() without arguments looks in the domain of the JobSet's name",
-                    hint,
-                )
+                yield at, f"{call} looks in the domain of the JobSet's name", hint
 
 
 DECLARED: Final = (
