@@ -77,13 +77,8 @@ def _finish(experiment: Experiment, plan: Plan) -> Plan:
     asked = experiment.spec.groups
     ports = Ports.of(dict(asked[0].ray_start_params))
     nodes = (_ray_node(experiment, ports, *pair) for pair in zip(asked, plan.groups, strict=True))
-    coordinator = _coordinator(asked)
-    token = _token(experiment.spec.template_of(asked[0]))
-    return replace(
-        plan,
-        groups=(*nodes, _submitter(experiment, ports, plan.groups)),
-        coordinator=replace(coordinator, token=token),
-    )
+    coordinator = replace(_coordinator(asked), token=_token(experiment.spec.template_of(asked[0])))
+    return replace(plan, groups=(*nodes, _submitter(experiment, ports, plan.groups)), coordinator=coordinator)
 
 
 def _ray_node(experiment: Experiment, ports: Ports, asked: Asked, group: Group) -> Group:
