@@ -18,7 +18,6 @@ from tests.real.stopping import held
 
 MANAGER = "kube-controller-manager"
 TUNED = ("--kube-api-qps=1000", "--kube-api-burst=2000", "--concurrent-job-syncs=50")
-RESTART_LABEL = "jobset.sigs.k8s.io/restart-attempt"
 
 
 def body(name: str, members: int) -> Object:
@@ -49,7 +48,7 @@ async def controller(here: Site, supervisor: Supervisor, *, tuned: bool) -> Asyn
 async def gangs_of_jobsets(here: Site, gangs: Gangs, *, restart: bool) -> Figures:
     """Create the JobSets; with ``restart`` let one pod fail when all run."""
     figures, path = Figures(), jobsets_path(here.namespace)
-    async with watched(here.admin, here.namespace, RESTART_LABEL) as seen:
+    async with watched(here.admin, here.namespace, "jobset.sigs.k8s.io/restart-attempt") as seen:
 
         async def submit(name: str) -> None:
             await here.request("POST", path, body(name, gangs.members))

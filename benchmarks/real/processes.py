@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_TICKS = os.sysconf("SC_CLK_TCK")
 API_SERVER = "kube-apiserver"
 PROGRAMS = (API_SERVER, "etcd", "kube-controller-manager", "kube-scheduler", "musterd")
 CALM = 0.25
@@ -29,7 +28,7 @@ class Processes:
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         except FileNotFoundError:
             return 0.0
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def all(self) -> Mapping[str, float]:
         """Return CPU seconds of each program."""

@@ -29,10 +29,9 @@ class Lock:
         return dict(_PIN.findall(self.path.read_text(encoding="utf-8")))
 
 
-_EXTRAS = ("cli", "daemon", "fast", "tracing")
 RUNTIME = Lock(
     Path(__file__).parent / "requirements.txt",
-    ("pyproject.toml", *(word for extra in _EXTRAS for word in ("--extra", extra))),
+    ("pyproject.toml", *(word for extra in ("cli", "daemon", "fast", "tracing") for word in ("--extra", extra))),
 )
 BUILD = Lock(Path(__file__).parent / "build-requirements.txt", requirements=("hatchling",))
 LOCKS = (RUNTIME, BUILD)

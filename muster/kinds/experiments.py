@@ -45,7 +45,6 @@ NO_PROGRAM = 127
 """The exit code of a shell for a program that does not exist."""
 MESSAGE = "/dev/termination-log"
 """The file that the kubelet copies into the status (core/v1 Container.terminationMessagePath)."""
-_UID_SHOWN = 8
 
 
 def debugged(experiment: Experiment) -> Experiment:
@@ -105,7 +104,7 @@ def _command(spec: ExperimentSpec) -> str:
         return f"{_present('debug.jupyter', debug.jupyter.path)}\nexec {server}"
     if debug.vscode and debug.vscode.enabled:
         program = shlex.quote(debug.vscode.path)
-        name = f'm-$(printf %.{_UID_SHOWN}s "$MUSTER_EXPERIMENT_UID")-$MUSTER_RANK'  # 20 characters at most
+        name = 'm-$(printf %.8s "$MUSTER_EXPERIMENT_UID")-$MUSTER_RANK'  # 20 characters at most
         login = f"{program} tunnel user login --provider {debug.vscode.provider}"
         tunnel = f'{program} tunnel --accept-server-license-terms --name "{name}"'
         return f"{_present('debug.vscode', debug.vscode.path)}\n{login} && exec {tunnel}"

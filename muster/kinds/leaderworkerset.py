@@ -30,7 +30,6 @@ LABEL: Final = f"{LWS}name"
 GROUP_INDEX: Final = f"{LWS}group-index"
 INDEX: Final = f"{LWS}worker-index"
 GROUP: Final = "group"
-MAKER: Final = "StatefulSet"
 OWN_LEADERS: Final = (
     "each of the {} groups meets at its own leader, so no coordinator is asked, and a member has arrived when its pod "
     "is ready"
@@ -52,7 +51,7 @@ class _Shape(msgspec.Struct, frozen=True):
 def place_of(pod: PodFacts) -> Place | None:
     """Return the place of a pod of a LeaderWorkerSet, whose StatefulSets make its pods."""
     name = pod.labels.get(LABEL)
-    if not name or not pod.labels.get(GROUP_INDEX) or pod.kind != MAKER:
+    if not name or not pod.labels.get(GROUP_INDEX) or pod.kind != "StatefulSet":
         return None
     group, index = small_number(pod.labels.get(GROUP_INDEX)), small_number(pod.labels.get(INDEX))
     return Place(f"leaderworkerset/{word(name)}", GROUP, group, index)

@@ -14,8 +14,6 @@ from typing import Any
 
 from tools.site.pages import DOCS, ROOT, llms, menu, sources, text_of
 
-MKDOCS = ROOT / ".venv-site/bin/mkdocs"
-
 
 def configuration(folder: str) -> dict[str, Any]:
     """Return the configuration of mkdocs, which is read as YAML."""
@@ -50,7 +48,7 @@ def main(folder: Path, forge: str = "") -> int:
         (work / "docs/llms.txt").write_text(llms(), encoding="utf-8")
         (work / "mkdocs.yml").write_text(json.dumps(configuration(str(folder.resolve()))), encoding="utf-8")
         environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-        build = [str(MKDOCS), "build", "--strict"]  # not --quiet, which lets warnings pass
+        build = [str(ROOT / ".venv-site/bin/mkdocs"), "build", "--strict"]  # not --quiet, which lets warnings pass
         done = subprocess.run(build, cwd=work, env=environment, check=False, capture_output=True, text=True)
         sys.stderr.write(done.stderr if done.returncode else "")
         return done.returncode

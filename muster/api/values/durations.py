@@ -21,7 +21,6 @@ MAX_SECONDS: Final = 10 * 366 * 86_400
 PATTERN: Final = r"^([0-9]{1,9}w)?( {0,4}[0-9]{1,9}d)?( {0,4}[0-9]{1,9}h)?( {0,4}[0-9]{1,9}m)?( {0,4}[0-9]{1,9}s)?$"
 """The grammar of durations as a pattern, for the API server (a minimum length excludes the empty text)."""
 
-_DIGITS: Final = frozenset("0123456789")
 _MAX_DIGITS: Final = 9
 _FORM: Final = 'write it like "1w 2d 5h 6m 20s"'
 
@@ -45,7 +44,7 @@ def parse_duration(text: str) -> int:
         while text[at] == " ":
             at += 1
         first = at
-        while at < end and text[at] in _DIGITS:
+        while at < end and text[at] in "0123456789":
             at += 1
         if at == first:
             raise DurationError(text, at + 1, f"a number is expected, not {text[at]!r}; {_FORM}")

@@ -13,8 +13,6 @@ from muster.api.manifest.problems import ManifestError, Problem, bounded, path, 
 from muster.api.manifest.yaml.reader import Mapping, Node, Scalar, Sequence, plain
 from muster.api.names import API_VERSION, KIND
 
-NO_FIELD: Final = "not carried over: an Experiment has no field for it"
-
 
 @dataclass(slots=True)
 class Report:
@@ -132,7 +130,7 @@ class Fields:
         """Report a difference that is worth knowing."""
         self.report.notes.append(self.report.problem(self.at(*keys), message, hint, key=bool(keys)))
 
-    def rest(self, message: str = NO_FIELD) -> None:
+    def rest(self, message: str = "not carried over: an Experiment has no field for it") -> None:
         """Report every field that has not been read as lost."""
         for key in list(self._unread):
             self.lose(key, message)

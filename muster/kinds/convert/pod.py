@@ -282,9 +282,6 @@ def _pre_stop(main: dict[str, Any]) -> tuple[str, ...]:
     return tuple(command)
 
 
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-
-
 def spec_of(draft: Draft, source: Fields) -> Fields:
     """Carry the metadata over, and return the spec."""
     source.ignore("apiVersion", "kind", "status")
@@ -301,7 +298,7 @@ def spec_of(draft: Draft, source: Fields) -> Fields:
         draft.metadata["namespace"] = namespace
     for key in ("labels", "annotations"):
         found = metadata.value(key, dict, {})
-        found.pop(_LAST_APPLIED, None)
+        found.pop("kubectl.kubernetes.io/last-applied-configuration", None)
         if found:
             draft.metadata[key] = found
     metadata.rest("not carried over: an Experiment has no such metadata")

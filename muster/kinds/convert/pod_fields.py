@@ -24,11 +24,9 @@ def _names(*models: type[BaseModel]) -> frozenset[str]:
 _POD: Final = _names(PodSpec)
 _CONTAINER: Final = _names(ExtraContainer, InitContainer) | {"restartPolicyRules"}
 _VARIABLE: Final = _names(EnvVar)
-_TEXTS: Final = ("image", "imagePullPolicy", "workingDir", "name")
-_LISTS: Final = ("command", "args")
 _EXPECTED: Final = {
-    **dict.fromkeys(_TEXTS, (str, "text")),
-    **dict.fromkeys((*_LISTS, "env"), (list, "a list")),
+    **dict.fromkeys(("image", "imagePullPolicy", "workingDir", "name"), (str, "text")),
+    **dict.fromkeys(("command", "args", "env"), (list, "a list")),
     "terminationGracePeriodSeconds": (int, "a number of seconds"),
 }
 

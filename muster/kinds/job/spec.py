@@ -80,8 +80,6 @@ class PodFailurePolicy(Stored):
     rules: Annotated[tuple[PodFailureRule, ...], listed(20)] = Field((), description="The rules.")
 
 
-MAX_INT32: Final = 2**31 - 1
-DEFAULT_BACKOFF_LIMIT: Final = 6
 MAX_PODS: Final = 100_000
 """Pods of one Job that Muster keeps track of (completions of an Indexed Job, parallelism of the others)."""
 
@@ -167,7 +165,7 @@ class JobSpec(Stored):
     active_deadline_seconds: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
         None, description="Seconds that the Job may take."
     )
-    backoff_limit: Annotated[int, Field(ge=0, le=MAX_INT32)] | None = Field(
+    backoff_limit: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
         None, description="Failed pods that the Job survives; 6 if absent."
     )
     backoff_limit_per_index: Annotated[Any, PerIndex] = None
@@ -229,5 +227,5 @@ class JobSpec(Stored):
 
     @property
     def limit(self) -> int:
-        """Return the number of failed pods that the Job survives."""
-        return DEFAULT_BACKOFF_LIMIT if self.backoff_limit is None else self.backoff_limit
+        """Return the number of failed pods that the Job survives, with the default of the API server."""
+        return 6 if self.backoff_limit is None else self.backoff_limit

@@ -29,7 +29,6 @@ VARIABLES: Final = {
 _KNOWN: Final = ", ".join(ACTIONS)
 _NAME: Final = re.compile(WORD.replace("$", r"\Z"))
 _FIELD: Final = re.compile(r"metadata\.(?:labels|annotations)\['([^']*)'\]")
-_JOB_OF_THE_GANG: Final = "not carried over: Muster restarts the gang, and not a pod of a Job"
 
 
 def jobset(draft: Draft, source: Fields) -> None:
@@ -90,7 +89,7 @@ def _replicated_job(draft: Draft, job: Fields, made: dict[str, Any]) -> Pod:
         spec.note(message, "write backoffLimit: 0 where a restart of all is meant", *_if(spec, "backoffLimit"))
     spec.lose("ttlSecondsAfterFinished", "not carried over: the pods stay until the experiment is deleted")
     for key in ("podFailurePolicy", "backoffLimitPerIndex", "maxFailedIndexes", "podReplacementPolicy"):
-        spec.lose(key, _JOB_OF_THE_GANG)
+        spec.lose(key, "not carried over: Muster restarts the gang, and not a pod of a Job")
     deadline_of(draft, spec, "Job, in each of its attempts")
     if spec.value("suspend", bool):
         spec.lose("suspend", "not carried over: an Experiment is suspended as a whole")

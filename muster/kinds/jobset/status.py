@@ -28,7 +28,6 @@ from muster.state.vocabulary.rules import (
 
 MEMBER_BACKOFF: Final = Backoff(10.0, 600.0, 2.0)
 """Seconds before a Job replaces a failed pod (kubernetes: pkg/controller/job/backoff_utils.go)."""
-BACKOFF_LIMIT: Final = Escalation("BackoffLimitExceeded", "Job has reached the specified backoff limit")
 DEADLINE: Final = "DeadlineExceeded"
 _FAIL_JOB: Final = "matching FailJob rule at index"
 ACTIONS: Final = {
@@ -89,7 +88,7 @@ def _of_job(replicated: ReplicatedJob) -> Iterator[FailureRule]:
         groups=(replicated.name,),
         counted=False,
         per_job=_replaced(spec),
-        becomes=BACKOFF_LIMIT,
+        becomes=Escalation("BackoffLimitExceeded", "Job has reached the specified backoff limit"),
         backoff=MEMBER_BACKOFF,
     )
     for number, rule in enumerate(spec.pod_failure_policy.rules if spec.pod_failure_policy else ()):
@@ -140,7 +139,6 @@ _OPPOSITE: Final = {
     "StartupPolicyInProgress": "StartupPolicyCompleted",
     "StartupPolicyCompleted": "StartupPolicyInProgress",
 }
-_COUNTS: Final = ("active", "failed", "ready", "succeeded", "suspended")
 
 
 def status_of(plan: Plan, record: Record, view: View, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,7 +237,7 @@ def _counts(context: Context, group: Group) -> dict[str, int]:
     is ready, succeeded or failed when its pods are. So the conditions of InOrder do not flap between the last pod's end
     and that of its Job.
     """
-    found = dict.fromkeys(_COUNTS, 0)
+    found = dict.fromkeys(("active", "failed", "ready", "succeeded", "suspended"), 0)
     record, tally = context.record, context.tally
     failed = _failed_jobs(context, group) if record.phase is Phase.FAILED else frozenset()
     for index in range(group.replicas):

@@ -33,9 +33,7 @@ from muster.state.vocabulary.subject import Subject, title
 
 GROUP_VERSION: Final = "ray.io/v1"
 CLUSTER_LABEL: Final = "ray.io/cluster"
-GROUP_LABEL: Final = "ray.io/group"
 REPLICA_LABEL: Final = "ray.io/worker-group-replica-index"
-HOST_LABEL: Final = "ray.io/replica-host-index"
 HEAD_GROUP: Final = "headgroup"
 
 RAYCLUSTER: Final = Subject(GROUP_VERSION, "RayCluster", "rayclusters")
@@ -88,14 +86,14 @@ class RayClusterSpec(msgspec.Struct, frozen=True):
 def place_of(pod: PodFacts) -> Place | None:
     """Return the place of a pod with the label of a RayCluster."""
     labels = pod.labels
-    cluster, group = labels.get(CLUSTER_LABEL), labels.get(GROUP_LABEL)
+    cluster, group = labels.get(CLUSTER_LABEL), labels.get("ray.io/group")
     if not cluster or not group:
         return None
     owner, uid = title(RAYCLUSTER.kind, word(cluster)), pod.owner_uid if pod.kind == RAYCLUSTER.kind else ""
     if group == HEAD_GROUP:
         return Place(owner, HEAD_GROUP, 0, 0, uid=uid)
     replica = small_number(labels[REPLICA_LABEL]) if labels.get(REPLICA_LABEL) else -1
-    host = labels.get(HOST_LABEL)
+    host = labels.get("ray.io/replica-host-index")
     if not host:
         return Place(owner, word(group), 0, replica, uid=uid)
     return Place(owner, word(group), max(replica, 0), small_number(host), uid=uid)

@@ -42,7 +42,6 @@ from muster.state.vocabulary.rules import Gate, GateCondition
 from muster.state.vocabulary.subject import Subject, title
 
 ORIGIN_KIND: Final = "ray.io/originated-from-crd"
-ORIGIN_NAME: Final = "ray.io/originated-from-cr-name"
 RAYJOB: Final = Subject(GROUP_VERSION, "RayJob", "rayjobs")
 SUBMITTER: Final = "submitter"
 HAND_OVER: Final = "K8sJobMode"
@@ -77,7 +76,7 @@ class RayJobStatus(msgspec.Struct, frozen=True):
 
 def place_of(pod: PodFacts) -> Place | None:
     """Return the place of a submitter's pod. It bears the RayJob's name, and not that of its cluster."""
-    name = pod.labels.get(ORIGIN_NAME)
+    name = pod.labels.get("ray.io/originated-from-cr-name")
     if not name or pod.labels.get(ORIGIN_KIND) != RAYJOB.kind or CLUSTER_LABEL in pod.labels:
         return None
     return Place(title(RAYJOB.kind, word(name)), SUBMITTER, 0, 0)
@@ -184,12 +183,9 @@ def _status(obj: Mapping[str, Any]) -> RayJobStatus:
         return RayJobStatus()
 
 
-SUBMITTERS: Final = PodSource("rayjobs", ORIGIN_KIND, place_of)
-
-
 RAYJOBS: Final = WatchedKind(
     RAYJOB,
-    (PODS, SUBMITTERS),
+    (PODS, PodSource("rayjobs", ORIGIN_KIND, place_of)),
     plan_of,
     own_state,
     claimed=claims,

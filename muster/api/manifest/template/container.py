@@ -151,7 +151,6 @@ def _volumes(template: Mapping[str, Any]) -> set[str]:
     return {volume["name"] for volume in _named(template, "volumes")}
 
 
-_ENV_NAME: Final = r"^[-._a-zA-Z][-._a-zA-Z0-9]*$"
 _STATED_RESOURCES: Final = {
     "cpu": "cpus",
     "memory": "ramRatio or memory",
@@ -163,7 +162,7 @@ _STATED_RESOURCES: Final = {
 class EnvVar(Shape):
     """core/v1 EnvVar."""
 
-    name: Annotated[str, limited(_ENV_NAME, 512)] = Field(description="Name of the variable.")
+    name: Annotated[str, limited(r"^[-._a-zA-Z][-._a-zA-Z0-9]*$", 512)] = Field(description="Name of the variable.")
     value: Value = ""
     value_from: Opaque = Field({})
 

@@ -30,7 +30,6 @@ _UNPRINTABLE: Final = re.compile(
 )
 _OPENS: Final = re.compile(r"""[^"'#]*[:-][ ]+(["'])""")
 """A line whose value begins with a quote."""
-_COLLECTION_TAGS: Final = frozenset((None, "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"))
 
 
 @dataclass(slots=True)
@@ -221,7 +220,7 @@ class _Reader:
         if kind is yaml.ScalarEvent:
             self._scalar(event, line, column)
             return
-        if event.tag not in _COLLECTION_TAGS:
+        if event.tag not in (None, "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
             raise self.stop(line, column, f"a YAML tag ({quoted(event.tag)})", "remove it")
         node = Mapping(line, column) if kind is yaml.MappingStartEvent else Sequence(line, column)
         self._place(node)

@@ -19,11 +19,9 @@ _WORDS: Final[dict[str, bool | None]] = {
 _NOT_FINITE: Final = frozenset(sign + word for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")) | frozenset(
     (".nan", ".NaN", ".NAN")
 )
-_NUMERIC_START: Final = frozenset("+-.0123456789")
 _INTEGER: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
 _FLOAT: Final = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 _MAX_DIGITS: Final = 40
-_TAG: Final = "tag:yaml.org,2002:"
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "int": (int,),
     "float": (int, float),
@@ -40,7 +38,7 @@ def resolve(text: str) -> Value:
     """Return the value of an unquoted scalar. Raises ``ScalarError``."""
     if text in _WORDS:
         return _WORDS[text]
-    if text[0] not in _NUMERIC_START:
+    if text[0] not in "+-.0123456789":
         return text
     if text in _NOT_FINITE:
         raise ScalarError(f"{text} is not a number Muster accepts, write a finite number")
@@ -65,7 +63,7 @@ def resolve(text: str) -> Value:
 
 def resolve_tagged(tag: str, text: str, *, plain: bool) -> Value:
     """Return the value of a scalar with an explicit core tag. Raises ``ScalarError`` for another tag or type."""
-    kind = tag.removeprefix(_TAG)
+    kind = tag.removeprefix("tag:yaml.org,2002:")
     if kind == "str":
         return text
     if kind not in _TYPES:
