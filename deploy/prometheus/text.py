@@ -14,6 +14,7 @@ from deploy.prometheus.clusters import kept, of_shard
 from deploy.prometheus.recordings import BEFORE_OWNERS, with_owners
 from deploy.prometheus.row import GIVEN, KNOWN, Alert, Group, Recording, fill
 from deploy.prometheus.values import INTERVAL
+from muster.api.schema.crd import BlockDumper
 from muster.metrics.runbooks import PLACES, PUBLISHED
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}")
@@ -188,19 +189,8 @@ def _fields(alert: Alert, keep: str, target: Plain) -> dict[str, object]:
     }
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks."""
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Dumper.add_representer(str, _text)
-
-
 def _item(fields: dict[str, object]) -> Iterator[str]:
     """Yield the fields as one item of a list, two columns in."""
-    text = yaml.dump(fields, Dumper=_Dumper, sort_keys=False, width=10_000)
+    text = yaml.dump(fields, Dumper=BlockDumper, sort_keys=False, width=10_000)
     for number, line in enumerate(text.splitlines()):
         yield f"  {'  ' if number else '- '}{line}"

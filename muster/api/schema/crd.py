@@ -251,11 +251,13 @@ def experiment_schema() -> Schema:
 
 def as_yaml(definition: dict[str, Any]) -> str:
     """Return the file's text."""
-    body = yaml.dump(definition, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
+    body = yaml.dump(definition, Dumper=BlockDumper, sort_keys=False, width=120, allow_unicode=True)
     return f"# Made by `python -m muster.api.schema.crd` from the models in muster/api. Do not edit.\n{body}"
 
 
-class _Dumper(yaml.SafeDumper):
+class BlockDumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks."""
+
     def ignore_aliases(self, _data: Any) -> bool:
         """Return True: repeated parts are written out."""
         return True
@@ -265,7 +267,7 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
 
-_Dumper.add_representer(str, _text)
+BlockDumper.add_representer(str, _text)
 
 
 def _column(name: str, kind: str, json_path: str, priority: int, description: str) -> dict[str, Any]:
