@@ -90,17 +90,12 @@ class ExperimentSpec(AIchorSpec):
     @model_validator(mode="after")
     def _fitting(self) -> Self:
         """Check the rules that need several fields together."""
-        found = [*missing(self._templates()), *self._refused()]
-        if found:
-            raise ValidationError.from_exception_data(
-                "ExperimentSpec",
-                [
-                    InitErrorDetails(
-                        type="value_error", loc=each.loc, input=None, ctx={"error": Wrong(each.message, each.hint)}
-                    )
-                    for each in found
-                ],
-            )
+        details: list[InitErrorDetails] = [
+            {"type": "value_error", "loc": each.loc, "input": None, "ctx": {"error": Wrong(each.message, each.hint)}}
+            for each in (*missing(self._templates()), *self._refused())
+        ]
+        if details:
+            raise ValidationError.from_exception_data("ExperimentSpec", details)
         return self
 
     @property

@@ -3,6 +3,7 @@
 Fields and defaults: docs.aichor.ai (manifest overview, reference and examples) and published manifests.
 """
 
+from math import prod
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -52,19 +53,14 @@ class Tpu(Shape):
     @model_validator(mode="after")
     def _whole_hosts(self) -> Self:
         if self.chips % self.tpu_chips_count:
-            raise Wrong(
-                f"a {self.topology} slice has {self.chips} chips, not whole hosts of {self.tpu_chips_count}",
-                "change topology or tpuChipsCount",
-            )
+            message = f"a {self.topology} slice has {self.chips} chips, not whole hosts of {self.tpu_chips_count}"
+            raise Wrong(message, "change topology or tpuChipsCount")
         return self
 
     @property
     def chips(self) -> int:
         """Return the number of chips of the whole slice."""
-        total = 1
-        for side in self.topology.split("x"):
-            total *= int(side)
-        return total
+        return prod(map(int, self.topology.split("x")))
 
     @property
     def hosts(self) -> int:

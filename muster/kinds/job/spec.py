@@ -45,10 +45,8 @@ class OnPodCondition(Stored):
     @model_validator(mode="after")
     def _known(self) -> Self:
         if self.type != DISRUPTION:
-            raise Wrong(
-                f"Muster sees only the condition {DISRUPTION} of a failed pod, not {self.type}",
-                f"write {DISRUPTION}, or match by onExitCodes",
-            )
+            message = f"Muster sees only the condition {DISRUPTION} of a failed pod, not {self.type}"
+            raise Wrong(message, f"write {DISRUPTION}, or match by onExitCodes")
         return self
 
 

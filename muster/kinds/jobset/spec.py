@@ -54,10 +54,8 @@ class SuccessPolicy(Stored):
 
 def _rule_name(name: str) -> str:
     if not RULE_NAME.fullmatch(name):
-        raise Wrong(
-            f"{quoted(name)} is no name of a rule",
-            "write letters, digits and _ , : (at most 128), the first a letter, the last no sign but _",
-        )
+        hint = "write letters, digits and _ , : (at most 128), the first a letter, the last no sign but _"
+        raise Wrong(f"{quoted(name)} is no name of a rule", hint)
     return name
 
 
@@ -100,10 +98,8 @@ class FailurePolicy(Stored):
     @classmethod
     def _recreated(cls, strategy: str) -> str:
         if strategy == "InPlaceRestart":
-            raise Wrong(
-                "InPlaceRestart needs JobSet's agent in every pod, which its controller steers",
-                "write Recreate, or leave managedBy out",
-            )
+            message = "InPlaceRestart needs JobSet's agent in every pod, which its controller steers"
+            raise Wrong(message, "write Recreate, or leave managedBy out")
         return strategy
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ A job has replica specs by type, each with a pod template and a restart policy, 
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from muster.kinds.convert.draft import Converter, Draft, Fields
 from muster.kinds.convert.pod import Pod, deadline_of, end_of, members_of, pod_of, spec_of, suspend_of
@@ -55,7 +55,6 @@ def job_of(framework: Framework, draft: Draft, source: Fields) -> None:
 
 def _types(draft: Draft, replicas: dict[str, Fields], pods: dict[str, Pod], counts: dict[str, int]) -> None:
     """Write one worker if the types ask for the same, else a master beside it."""
-    types: dict[str, Any] = {}
     if len(pods) == 2:
         members_of(draft, {"0": pods["master"], "*": pods["worker"]}, "RANK")
         if pods["master"].type_fields(draft) == pods["worker"].type_fields(draft):
@@ -64,10 +63,11 @@ def _types(draft: Draft, replicas: dict[str, Fields], pods: dict[str, Pod], coun
         members_of(draft, pods, "RANK")
         counts = {"worker": sum(counts.values())}
         pods = {"worker": next(iter(pods.values()))}
-    for name, pod in pods.items():
-        types[name] = draft.placed({"count": counts[name], **pod.type_fields(draft)}, pod.source.loc)
-    draft.spec["types"] = types
-    if "master" in types:
+    draft.spec["types"] = {
+        name: draft.placed({"count": counts[name], **pod.type_fields(draft)}, pod.source.loc)
+        for name, pod in pods.items()
+    }
+    if "master" in pods:
         draft.spec["successPolicy"] = {"targets": ["master"]}
     elif "master" in replicas:
         replicas["master"].note(
@@ -102,11 +102,8 @@ def _restarts(draft: Draft, spec: Fields, replicas: dict[str, Fields], policies:
     spec.lose("elasticPolicy", "not carried over: the size of an experiment does not change")
     processes = spec.value("nprocPerNode", (str, int))
     if processes is not None:
-        draft.report.notes.append(
-            draft.report.problem(
-                spec.at("nprocPerNode"), f"write --nproc-per-node {processes} into the command of torchrun"
-            )
-        )
+        message = f"write --nproc-per-node {processes} into the command of torchrun"
+        draft.report.notes.append(draft.report.problem(spec.at("nprocPerNode"), message))
 
 
 JAXJOB: Final = Framework(

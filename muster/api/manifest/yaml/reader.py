@@ -151,12 +151,8 @@ class _Reader:
         """Check size and characters before anything is parsed."""
         size = len(text) if len(text) > MAX_BYTES else len(text.encode("utf-8", "surrogatepass"))
         if size > MAX_BYTES:
-            raise self.stop(
-                1,
-                1,
-                f"the file is larger than {MAX_BYTES // 1024} KiB",
-                "a manifest is a few KiB; is this the right file?",
-            )
+            hint = "a manifest is a few KiB; is this the right file?"
+            raise self.stop(1, 1, f"the file is larger than {MAX_BYTES // 1024} KiB", hint)
         found = _UNPRINTABLE.search(text)
         if found:
             before = text[: found.start()]
@@ -184,12 +180,8 @@ class _Reader:
         finally:
             loader.dispose()
         if self.root is None:
-            raise self.stop(
-                1,
-                1,
-                "the file is empty",
-                "write a manifest with kind, spec.operator, spec.image, spec.command and spec.types",
-            )
+            hint = "write a manifest with kind, spec.operator, spec.image, spec.command and spec.types"
+            raise self.stop(1, 1, "the file is empty", hint)
 
     def _take(self, event: Any) -> None:
         kind = type(event)
