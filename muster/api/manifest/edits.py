@@ -78,7 +78,7 @@ def shape_of(spec: "ExperimentSpec") -> str:
     Defaults are left out, so that a release with a new field gives the same digests of the same spec.
     """
     written = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    return ",".join(f"{name}={_digest(written.get(name))}" for name in FROZEN)
+    return ",".join(f"{name}={digest(written.get(name))}" for name in FROZEN)
 
 
 def changed(before: str, after: str) -> tuple[str, ...]:
@@ -88,5 +88,6 @@ def changed(before: str, after: str) -> tuple[str, ...]:
     return tuple(name for name, digest in new.items() if name in old and old[name] != digest)
 
 
-def _digest(value: object) -> str:
+def digest(value: object) -> str:
+    """Return a short digest of what may not be edited while an object runs."""
     return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:4]

@@ -17,12 +17,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from muster.api.gang import GroupSize
+from muster.api.manifest.edits import digest
 from muster.api.values.timestamps import whole_time
 from muster.kinds.declaration import RESTART_GRACE, SIGABRT_EXIT, RunKind
 from muster.kinds.jax.jaxjob import JAXJob, parse_jaxjob
 from muster.kinds.jax.operator import CULPRITS, SURVIVOR_TEXT
 from muster.kinds.planning.parts import DEFAULT_GRACE, clocks_of, local_queue_of
-from muster.kinds.planning.run_object import digest
 from muster.state.view.view import View
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import MAX_EPOCH, Plan

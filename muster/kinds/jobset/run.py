@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from muster.api.gang import GroupSize
+from muster.api.manifest.edits import digest
 from muster.api.manifest.error_text import Loc, position
 from muster.api.manifest.problems import Problem, path
 from muster.api.manifest.yaml.reader import Node, plain
@@ -28,7 +29,6 @@ from muster.kinds.jobset.spec import (
 )
 from muster.kinds.jobset.status import clocks_of, rules_of
 from muster.kinds.planning.parts import DEFAULT_GRACE, local_queue_of
-from muster.kinds.planning.run_object import digest
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.plan_parts import Edits, Failures, Naming, RestartPolicy, Watching

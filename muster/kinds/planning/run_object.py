@@ -12,7 +12,6 @@ of its epochs, the oldest first, then its sentences, and then the last ranks tha
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
 from msgspec.structs import replace
@@ -87,11 +86,6 @@ class RunObject(Generic[S]):
             orphans=ORPHAN in self.finalizers,
             foreground=FOREGROUND in self.finalizers,
         )
-
-
-def digest(value: object) -> str:
-    """Return a short digest of what may not be edited while an object runs."""
-    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:4]
 
 
 TYPE: Final = "muster.dev/Record"
