@@ -182,6 +182,10 @@ class Document(NamedTuple):
         text = scalar_at(self.node, "metadata", "name")
         return f"{self.kind} {quoted(text)[1:-1]}" if isinstance(text, str) and text else self.kind
 
+    def problem(self, filename: str, predicate: str, hint: str) -> Problem:
+        """Return a problem whose subject is the document."""
+        return Problem(filename, self.line, 1, "", f"the {self.called} {predicate}", hint)
+
 
 class Read(NamedTuple):
     """The document that runs; all problems; and a warning for each other document."""
@@ -211,9 +215,12 @@ def read_one(text: str, *, filename: str) -> Read:
         raise ManifestError(bounded(unread))
     runs = [each for each in found if _runs(each)]
     if len(runs) == 1 and (node := runs[0].node) is not None:
-        others = tuple(_not_created(each, filename) for each in found if each is not runs[0])
+        hint = "create it before, with kubectl, where the run needs it"
+        others = [each.problem(filename, "is not created with the run", hint) for each in found if each is not runs[0]]
         return Read(node, [*problems, *runs[0].problems], bounded(others))
-    raise ManifestError(bounded(_several(runs, filename) if runs else _none(found, filename)))
+    hint = "keep one of them in the file"
+    several = [each.problem(filename, f"is one of {len(runs)} that would run", hint) for each in runs]
+    raise ManifestError(bounded(several or [_none(found, filename)]))
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
@@ -251,28 +258,12 @@ def _runs(document: Document) -> bool:
     return kind in KINDS or kind in CONVERTERS
 
 
-def _not_created(document: Document, filename: str) -> Problem:
-    message = f"the {document.called} is not created with the run"
-    return Problem(filename, document.line, 1, "", message, "create it before, with kubectl, where the run needs it")
-
-
-def _several(runs: list[Document], filename: str) -> list[Problem]:
-    hint = "keep one of them in the file"
-    return [
-        Problem(filename, each.line, 1, "", f"the {each.called} is one of {len(runs)} that would run", hint)
-        for each in runs
-    ]
-
-
-def _none(found: list[Document], filename: str) -> list[Problem]:
+def _none(found: list[Document], filename: str) -> Problem:
     what = ", ".join(f"{each.called} (line {each.line})" for each in found[:NAMED])
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
     hint = "the file needs one manifest: an AIchorManifest, an Experiment, or what muster convert reads"
-    return [
-        Problem(
-            filename, 1, 1, "", f"none of its documents is run: {what}{more}" if found else "the list is empty", hint
-        )
-    ]
+    message = f"none of its documents is run: {what}{more}" if found else "the list is empty"
+    return Problem(filename, 1, 1, "", message, hint)
 
 
 def _refuse_script(text: str, filename: str) -> None:
