@@ -24,7 +24,6 @@ from muster.api.goodput import Bucket, Goodput
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import Seen, look, write
 from muster.state.view.progress import StepReport
-from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.vocabulary.rules import ClockName
 
@@ -50,7 +49,9 @@ class Measured(NamedTuple):
 
 def subjects(running: int, finished: int, troubled: int) -> list[Subject]:
     """Return the experiments of a large fleet, each with names of its own; the last ones that run are in trouble."""
-    plan = _holding(gang(SIZE))
+    plan = gang(SIZE)
+    holding = (replace(each, pod=replace(each.pod, limits={"nvidia.com/gpu": "8"})) for each in plan.groups)
+    plan = replace(plan, groups=tuple(holding))
     plans = [replace(plan, clocks=tuple(clock for clock in plan.clocks if clock.name in names)) for names in _CLOCKS]
     stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "7/8 ranks arrived", 1, NOW)
     story = (*(StoryLine(NOW, 0, "Started", "x") for _ in range(16)), StoryLine(NOW, 0, "Stuck", "RanksMissing: x"))
@@ -85,12 +86,6 @@ _CLOCKS = (frozenset({ClockName.TOTAL, ClockName.ASSEMBLY}), frozenset({ClockNam
 """With a deadline, and without."""
 
 _OWNERS = tuple((("label_team", f"team-{n}"),) for n in range(100))
-
-
-def _holding(plan: Plan) -> Plan:
-    return replace(
-        plan, groups=tuple(replace(g, pod=replace(g.pod, limits={"nvidia.com/gpu": "8"})) for g in plan.groups)
-    )
 
 
 def collector(running: int, finished: int = 0, troubled: int = 0) -> ExperimentCollector:

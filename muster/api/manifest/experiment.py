@@ -163,7 +163,8 @@ def parse_experiment(obj: Mapping[str, Any]) -> Experiment:
         ]
     if reader.problems or spec is None:
         raise SpecError(bounded(reader.problems))
-    finalizers = reader.list_of_texts("finalizers")
+    listed = metadata.get("finalizers")
+    finalizers = tuple(each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()
     return Experiment(uid, name, namespace, generation, deleted or None, spec, labels, annotations, finalizers)
 
 
@@ -194,11 +195,6 @@ class _Metadata:
         if not isinstance(value, Mapping):
             return {}
         return {name: text for name, text in value.items() if isinstance(name, str) and isinstance(text, str)}
-
-    def list_of_texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of text; elements of another kind are left out."""
-        value = self.metadata.get(key)
-        return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
 
 
 def _refused_volumes(storage: Storage | None, members: int) -> Iterator[Refused]:

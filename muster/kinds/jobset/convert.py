@@ -86,7 +86,8 @@ def _replicated_job(draft: Draft, job: Fields, made: dict[str, Any]) -> Pod:
         spec.lose("completionMode", "not carried over: every member of an Experiment has an index")
     if spec.value("backoffLimit", int, 6):
         message = "a failed pod restarts the gang; the Job would replace it up to backoffLimit times (6 if absent)"
-        spec.note(message, "write backoffLimit: 0 where a restart of all is meant", *_if(spec, "backoffLimit"))
+        at = ("backoffLimit",) if "backoffLimit" in spec else ()
+        spec.note(message, "write backoffLimit: 0 where a restart of all is meant", *at)
     spec.lose("ttlSecondsAfterFinished", "not carried over: the pods stay until the experiment is deleted")
     for key in ("podFailurePolicy", "backoffLimitPerIndex", "maxFailedIndexes", "podReplacementPolicy"):
         spec.lose(key, "not carried over: Muster restarts the gang, and not a pod of a Job")
@@ -97,10 +98,6 @@ def _replicated_job(draft: Draft, job: Fields, made: dict[str, Any]) -> Pod:
     pod = pod_of(draft, spec.fields("template"))
     spec.rest()
     return pod
-
-
-def _if(fields: Fields, key: str) -> tuple[str, ...]:
-    return (key,) if key in fields else ()
 
 
 def _variables(pod: Pod) -> None:
