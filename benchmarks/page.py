@@ -66,9 +66,8 @@ def run() -> list[Result]:
         nonlocal html
         _, html = pages.experiment(Anyone(), subject, {})
 
-    seconds = best_of(answer, ANSWERS, ROUNDS) / 1e6
     return [
-        Result("page of 10,000 ranks, CPU of the server", seconds, "s", BUDGET),
+        Result("page of 10,000 ranks, CPU of the server", best_of(answer, ANSWERS, ROUNDS) / 1e6, "s", BUDGET),
         Result("of 10,000 ranks not drawn", RANKS - html.count('role="cell"'), "ranks", 0),
         Result("HTML of that page", len(html.encode()) / 1e6, "MB", LARGEST),
     ]

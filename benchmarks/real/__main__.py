@@ -115,11 +115,10 @@ def _rows(gangs: Gangs, loops: list[Figures], with_services: list[Figures], ours
         both = loop + min(each.deleted for each in loops)
         deleted = service + min(each.deleted for each in with_services)
         restart = min(each.restarted for each in ours)
-        again = ours[-1].writes["restart"]
         results += [
             Result(f"restart of {gangs}, Muster", restart, "s", RESTART_RATIO * both, "bare create + delete", both),
             Result(f"create and delete {gangs}, {BARE} with Services", deleted, "s", None, "without", both),
-            Result(f"writes of a restart, {gangs}", again, "writes", 2 * gangs.pods + 5),
+            Result(f"writes of a restart, {gangs}", ours[-1].writes["restart"], "writes", 2 * gangs.pods + 5),
         ]
     return results
 

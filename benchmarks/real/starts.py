@@ -209,8 +209,7 @@ async def bare(here: Site, gangs: Gangs, *, services: bool = False) -> Figures:
             for name in gangs.names:
                 made = await here.request("POST", here.experiments, experiment(name, here.namespace, gangs.members))
                 plan = plan_of(parse_experiment(made))
-                template = PodTemplate(plan, plan.groups[0], 0)
-                bodies += map(template.render, plan.members())
+                bodies += map(PodTemplate(plan, plan.groups[0], 0).render, plan.members())
                 if services:
                     domains.append(render_service(plan))
             made_pods: list[str] = []

@@ -155,8 +155,7 @@ class Cluster:
         while order := await self._orders.readline():
             for event in range(sent, sent + int(order)):
                 number = event * 7919 % self._pods  # a prime: over all gangs and never in order
-                ready = event % NEWS != 0
-                writer.write(self._made.line(number, self._pods + 1 + event, b"MODIFIED", ready=ready))
+                writer.write(self._made.line(number, self._pods + 1 + event, b"MODIFIED", ready=event % NEWS != 0))
             sent += int(order)
             await writer.drain()
 
@@ -178,8 +177,7 @@ async def main(pods: int, gang: int) -> None:
     """Serve until stdin closes, so that the server never outlives its parent."""
     orders = asyncio.StreamReader()
     _, stdin = await asyncio.get_running_loop().connect_read_pipe(lambda: Orders(orders), sys.stdin)
-    cluster = Cluster(pods, gang, orders)
-    server = await asyncio.start_server(cluster.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(Cluster(pods, gang, orders).serve, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await stdin.ended.wait()
     server.close()

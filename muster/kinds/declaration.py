@@ -106,8 +106,7 @@ def list_of(obj: object, *keys: str) -> list[Any]:
 
 def texts_of(obj: object, *keys: str) -> dict[str, str]:
     """Return the texts by name at that place of a decoded object, such as its labels."""
-    found = part_of(obj, *keys)
-    return {name: text for name, text in found.items() if isinstance(name, str) and isinstance(text, str)}
+    return {name: text for name, text in part_of(obj, *keys).items() if isinstance(name, str) and isinstance(text, str)}
 
 
 def _at(obj: object, keys: tuple[str, ...]) -> object:
@@ -236,13 +235,12 @@ class WatchedKind:
 
 def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
     """Return the own status of an object whose spec cannot be planned: the condition Failed has the reason."""
-    at = whole_time(record.updated_at)
     failed = {
         "type": "Failed",
         "status": "True",
         "reason": record.reason,
         "message": record.message,
-        "lastTransitionTime": at,
+        "lastTransitionTime": whole_time(record.updated_at),
     }
     others = [each for each in before.get("conditions") or () if each.get("type") != "Failed"]
     return {**before, "conditions": [*others, failed]}

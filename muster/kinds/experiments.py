@@ -59,11 +59,10 @@ def debugged(experiment: Experiment) -> Experiment:
     if not command:
         return experiment
     spec = experiment.spec
-    seconds = min(LONGEST, spec.deadline_seconds or LONGEST)
     changes = {
         "command": command,
         "timeout": None,
-        "active_deadline_seconds": seconds,
+        "active_deadline_seconds": min(LONGEST, spec.deadline_seconds or LONGEST),
         "failure_policy": None,
         "restart_policy": spec.restart_policy.model_copy(update={"backoff_limit": 0}),
     }

@@ -108,8 +108,7 @@ class ExperimentSpec(AIchorSpec):
         return merge(self.template, group.template)
 
     def _refused(self) -> Iterator[Refused]:
-        first = self.startup.order == "CoordinatorFirst"
-        yield from refused_gates(self.operator, self.groups, coordinator_first=first)
+        yield from refused_gates(self.operator, self.groups, coordinator_first=self.startup.order == "CoordinatorFirst")
         yield from refused_targets(self.operator, self.success_policy, self.groups)
         yield from refused_rules(self.operator, self.failure_policy, self.groups)
         yield from _refused_volumes(self.storage, sum(group.members for group in self.groups))

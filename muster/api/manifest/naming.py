@@ -50,5 +50,4 @@ def too_long(longest: str, named: str) -> list[tuple[str, str]]:
 
 def slug(name: str) -> str:
     """Return the nearest valid name: ``My run #3`` becomes ``my-run-3``; empty if no character remains."""
-    words = re.sub(r"[^a-z0-9]+", "-", name[:200].lower())
-    return words.lstrip("-0123456789")[:MAX_POD_NAME].strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", name[:200].lower()).lstrip("-0123456789")[:MAX_POD_NAME].strip("-")

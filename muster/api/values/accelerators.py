@@ -42,8 +42,7 @@ def _number(text: str) -> int:
 
 def devices_of(resources: Mapping[str, Any]) -> Devices:
     """Return the extended resources among the requests or limits of a container."""
-    found = {name: _number(str(amount)) for name, amount in resources.items() if is_extended(name)}
-    return bounded(found)
+    return bounded({name: _number(str(amount)) for name, amount in resources.items() if is_extended(name)})
 
 
 def bounded(found: Mapping[str, int]) -> Devices:

@@ -88,8 +88,7 @@ def resources_of(
     gpus = [each.pop(GPU, None) for each in (limits, requests)]
     if count := next((each for each in gpus if each), None):
         found["accelerators"] = {"gpu": {"count": int(count)}}
-    others = {kind: {name: _plain(value) for name, value in each.items()} for kind, each in asked.items() if each}
-    return found, others
+    return found, {kind: {name: _plain(value) for name, value in each.items()} for kind, each in asked.items() if each}
 
 
 def _quantities(given: Fields, kind: str) -> dict[str, Decimal]:

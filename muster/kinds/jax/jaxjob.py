@@ -123,8 +123,7 @@ def parse_jaxjob(obj: Mapping[str, Any], file: str = "", node: Node | None = Non
 def _checks(job: JAXJob) -> Iterator[Found]:
     specs = job.spec.jax_replica_specs
     if not _NAME.match(job.name):
-        text = f"{quoted(job.name)} is not a name of {MEANING[LABEL_1035]}"
-        yield ("metadata", "name"), text, "write another name"
+        yield ("metadata", "name"), f"{quoted(job.name)} is not a name of {MEANING[LABEL_1035]}", "write another name"
     most = max((each.replicas or 1 for each in specs.values()), default=1)
     for problem in too_long(f"{job.name}-worker-{most - 1}-xxxxx", ""):
         yield ("metadata", "name"), *problem

@@ -61,8 +61,7 @@ def report_in(status: TrainerStatus, rank: int) -> StepReport | None:
     if step is None or not step.is_integer() or not SAME_STEP <= step <= MAX_STEP:
         return None
     scalars = tuple((name, number) for name, number in numbers.items() if name not in (*STEP_METRICS, TOTAL_METRIC))
-    pause = LONGEST_INTERVAL if done else 0.0
-    return StepReport(rank, int(step), 0, scalars=scalars[:MAX_SCALARS], pause=pause)
+    return StepReport(rank, int(step), 0, scalars=scalars[:MAX_SCALARS], pause=LONGEST_INTERVAL if done else 0.0)
 
 
 def _numbers(metrics: Iterable[_Metric]) -> Iterable[tuple[str, float]]:

@@ -110,12 +110,10 @@ def place_in(subject: Subject, types: frozenset[str]) -> Callable[[PodFacts], Pl
         name = pod.labels.get(LABEL)
         if not name or pod.kind != subject.kind:
             return None
-        stated = word(pod.labels.get(TYPE) or "").lower()
-        group = stated if len(types) > 1 else only
+        group = word(pod.labels.get(TYPE) or "").lower() if len(types) > 1 else only
         if group not in types:
             return None
-        index = small_number(pod.labels.get(INDEX))
-        return Place(f"{kind}/{word(name)}", group, 0, index, uid=word(pod.owner_uid))
+        return Place(f"{kind}/{word(name)}", group, 0, small_number(pod.labels.get(INDEX)), uid=word(pod.owner_uid))
 
     return place_of
 
@@ -142,8 +140,7 @@ def training_kind(
             raise PlanError(f"spec.{field}: {absent}")
         framework = Framework(known.operator)
         if first := replicas.get(types[0]):
-            port = first.port(known.operator, f"{subject.kind.lower()}-port", known.port)
-            framework = replace(known, port=port)
+            framework = replace(known, port=first.port(known.operator, f"{subject.kind.lower()}-port", known.port))
         return job_plan(obj, subject, groups_of(field, replicas), framework)
 
     return WatchedKind(

@@ -386,5 +386,4 @@ def _age(pod: Pod) -> tuple[float, str]:
 
 
 def _shape(plan: Plan) -> tuple[object, ...]:
-    groups = tuple((g.name, g.replicas, g.completions, g.first_rank, g.sparse) for g in plan.groups)
-    return plan.uid, plan.name, groups
+    return plan.uid, plan.name, tuple((g.name, g.replicas, g.completions, g.first_rank, g.sparse) for g in plan.groups)

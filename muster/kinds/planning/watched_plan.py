@@ -111,8 +111,7 @@ def complaint(obj: Mapping[str, Any]) -> Remark | None:
     A condition complains where it is True and its type names a trouble (``ReplicaFailure``), or False and its reason
     does (``Created`` is False: ``JobsBuildFailed``).
     """
-    found = filter(None, map(_complaint, conditions_of(obj)))
-    return max(found, key=lambda each: each.at, default=None)
+    return max(filter(None, map(_complaint, conditions_of(obj))), key=lambda each: each.at, default=None)
 
 
 def _complaint(condition: Mapping[str, Any]) -> Remark | None:
@@ -124,12 +123,8 @@ def _complaint(condition: Mapping[str, Any]) -> Remark | None:
     if not (untrue or (trouble and status == "True")):
         return None
     message, at = condition.get("message"), condition.get("lastTransitionTime")
-    words = clean(message, MAX_MESSAGE) if isinstance(message, str) else ""
-    return Remark(
-        reason=word(reason or kind),
-        message=without_credentials(words),
-        at=seconds_of(at) if isinstance(at, str) else 0.0,
-    )
+    words = without_credentials(clean(message, MAX_MESSAGE)) if isinstance(message, str) else ""
+    return Remark(reason=word(reason or kind), message=words, at=seconds_of(at) if isinstance(at, str) else 0.0)
 
 
 PREFIX: Final = "muster.dev/"

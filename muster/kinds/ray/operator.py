@@ -106,7 +106,6 @@ def _ray_node(experiment: Experiment, ports: Ports, asked: Asked, group: Group) 
 
 def _submitter(experiment: Experiment, ports: Ports, groups: tuple[Group, ...]) -> Group:
     spec, last, pod = experiment.spec, groups[-1], pod_spec_of(experiment.spec, SUBMITTER_RESOURCES)
-    asked = Asked(SUBMITTER, 1, 1, 1, SUBMITTER_RESOURCES)
     return Group(
         name=SUBMITTER,
         replicas=1,
@@ -120,7 +119,7 @@ def _submitter(experiment: Experiment, ports: Ports, groups: tuple[Group, ...]) 
             *_of_submitter(ports),
         ),
         parallelism=1,
-        template=spec.template_of(asked),
+        template=spec.template_of(Asked(SUBMITTER, 1, 1, 1, SUBMITTER_RESOURCES)),
         role=Role.SUBMITTER,
         gates=(Gate(GateCondition.ARRIVED),),
     )
@@ -156,8 +155,7 @@ def _finished_env() -> tuple[Env, ...]:
 
 def _shared_memory(asked: Asked, pod: PodSpec) -> int:
     """Return the bytes of /dev/shm for Ray's objects: a container has 64 MiB there unless it asks for more."""
-    elsewhere = "plasma-directory" in dict(asked.ray_start_params)
-    return pod.shm_bytes or (0 if elsewhere else memory_of(asked))
+    return pod.shm_bytes or (0 if "plasma-directory" in dict(asked.ray_start_params) else memory_of(asked))
 
 
 def _own_directory(asked: Asked, group: Group) -> str:

@@ -66,8 +66,7 @@ def ray_start(group: Group, address: str) -> tuple[str, ...]:
     and memory, a logical resource with the group's name (so that actors can be placed by it), and on the head the
     dashboard. ``rayStartParams`` adds to them and overrides them. The keys are sorted, as by KubeRay.
     """
-    given = {name: _unquoted(value) for name, value in group.ray_start_params}
-    flags = {**_defaults(group, address), **given}
+    flags = {**_defaults(group, address), **{name: _unquoted(value) for name, value in group.ray_start_params}}
     return ("ray", "start", *(flag for name in sorted(flags) if (flag := _flag(name, flags[name]))))
 
 

@@ -112,8 +112,7 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any], rules: Rules = POD
     for name, value in above.items():
         under = merged.get(name)
         if isinstance(value, Mapping):
-            inside = rules.mappings.get(name, _PLAIN)
-            merged[name] = merge(under if isinstance(under, Mapping) else {}, value, inside)
+            merged[name] = merge(under if isinstance(under, Mapping) else {}, value, rules.mappings.get(name, _PLAIN))
         elif name in rules.lists and _is_list(value):
             merged[name] = _merge_list(under if _is_list(under) else (), value, rules.lists[name])
         else:

@@ -30,12 +30,11 @@ class JobSetType(Shape):
         """Return this type as a group."""
         hosts = self.resources.tpu.hosts if self.resources.tpu else 1
         completions = self.completions or hosts
-        parallelism = min(self.parallelisms or hosts, completions)
         return Group(
             name,
             self.count,
             completions,
-            parallelism,
+            min(self.parallelisms or hosts, completions),
             self.resources,
             template=self.template,
             depends_on=self.depends_on,

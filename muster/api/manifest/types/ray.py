@@ -89,5 +89,4 @@ class RayTypes(Shape):
         """Yield the head, then the workers as listed."""
         yield replace(one_job(HEAD, 1, self.head, self.head.ray_start_params), written=("Head",))
         for number, group in enumerate(self.workers):
-            found = one_job(group.name, group.count, group, group.ray_start_params)
-            yield replace(found, written=("Workers", number))
+            yield replace(one_job(group.name, group.count, group, group.ray_start_params), written=("Workers", number))
