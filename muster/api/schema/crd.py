@@ -169,10 +169,8 @@ BACKOFF_RULE: Final = (
     "initial is longer than max: raise max or lower initial",
 )
 """Durations of one term, the defaults first because they cost nothing; CEL knows no weeks and days, and no spaces.
-
-The API server tries a rule on the default of its object (`{}`) without the defaults of the fields in it.
-
-A span that overflows it is refused too."""
+A span that overflows it is refused, too. The API server tries a rule on the default of its object (`{}`) without the
+defaults of the fields in it."""
 SAME_FAILURE_RULE: Final = ("self != 1", "one failure is not the same again: write 2 or more, or 0 for never")
 
 COLUMNS: Final = (

@@ -168,13 +168,10 @@ def _flat(node: Mapping[str, Any], defs: Mapping[str, Any]) -> Schema:
     if flat.get("pattern") == TIME:
         flat["format"] = "date-time"
     default = flat.get("default")
-    if isinstance(default, list) or default is None or default == "":
+    if isinstance(default, dict) and node.get("properties"):
+        flat["default"] = {}
+    elif isinstance(default, list | dict) or default in (None, ""):
         flat.pop("default", None)
-    elif isinstance(default, dict):
-        if node.get("properties"):
-            flat["default"] = {}
-        else:
-            del flat["default"]
     if "properties" in node:
         flat["properties"] = {name: _flat(child, defs) for name, child in node["properties"].items()}
         for name in _NULLABLE & flat["properties"].keys():

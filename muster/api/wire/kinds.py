@@ -121,16 +121,14 @@ def _time(write: Callable[[float], str]) -> Kind:
 
 
 def _moment(value: object) -> float:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or (at := _parsed(value)) is None:
         raise wrong(value, "a time such as 2026-01-31T12:00:00.000000Z")
-    return _parsed(value)
+    return at
 
 
 @lru_cache(REMEMBERED)
-def _parsed(value: str) -> float:
-    if not _TIME.fullmatch(value):
-        raise wrong(value, "a time such as 2026-01-31T12:00:00.000000Z")
-    return seconds_of(value)
+def _parsed(value: str) -> float | None:
+    return seconds_of(value) if _TIME.fullmatch(value) else None
 
 
 _TRUTHS: Final = {"True": True, "False": False, "Unknown": None}

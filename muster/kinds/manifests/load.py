@@ -46,12 +46,10 @@ def load_any_node(
     kind = kind_of(node)
     if kind in KINDS:
         return load_node(node, problems, filename=filename)
-    from muster.kinds.manifests.conversion import convert_node
+    from muster.kinds.manifests.conversion import convert_node, refusal
     from muster.kinds.manifests.converters import CONVERTERS
 
     if not isinstance(node, Tree) or kind not in CONVERTERS:
-        from muster.kinds.manifests.conversion import refusal
-
         if (error := refusal(node, filename, "is not run by Muster")) is not None:
             raise error
         return load_node(node, problems, filename=filename)

@@ -262,11 +262,10 @@ def watched_plan(
     notice: str = "",
     submits_as: str = "",
 ) -> Plan:
-    """Return the plan of a watched object. Without a ``coordinator`` rank 0 is it, if the framework has one.
+    """Return the plan of a watched object. Raises ``PlanError``.
 
-    The members are numbered in the order of the groups.
-
-    Raises ``PlanError``.
+    Without a ``coordinator`` rank 0 is it, if the framework has one. The members are numbered in the order of the
+    groups.
     """
     metadata, groups = part_of(obj, "metadata"), tuple(ranked(groups))
     size = sum(group.size for group in groups)
