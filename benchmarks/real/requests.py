@@ -100,13 +100,11 @@ async def _round(here: Site, copy: Copy, model: Object, turn: int) -> None:
         body = {"apiVersion": api_version, "kind": model["kind"], "metadata": metadata, "spec": model["spec"]}
         copy.objects[number] = await here.request("POST", copy.path, body)
 
-    def status(number: int, attempt: int) -> Object:
-        return {**model["status"], "restarts": turn * 100 + attempt, "disruptions": number}
-
     async def put(number: int, attempt: int) -> None:
         found = copy.objects[number]
         kept = {key: found["metadata"][key] for key in ("name", "namespace", "uid", "resourceVersion")}
-        body = {"apiVersion": api_version, "kind": model["kind"], "metadata": kept, "status": status(number, attempt)}
+        status = {**model["status"], "restarts": turn * 100 + attempt, "disruptions": number}
+        body = {"apiVersion": api_version, "kind": model["kind"], "metadata": kept, "status": status}
         copy.objects[number] = await here.request("PUT", f"{copy.path}/{kept['name']}/status", body)
 
     copy.posts.append(await _milliseconds(here, post))

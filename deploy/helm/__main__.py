@@ -39,10 +39,8 @@ def main() -> int:
     try:
         helm = HELM.path()
     except CannotBuild as missing:
-        print(
-            f"without helm, not written: deploy/musterd.yaml, deploy/readers.yaml, {PLATFORM.name}. {missing}",
-            file=sys.stderr,
-        )
+        kept = f"deploy/musterd.yaml, deploy/readers.yaml, {PLATFORM.name}"
+        print(f"without helm, not written: {kept}. {missing}", file=sys.stderr)
         return 0
     page = with_table(PLATFORM.read_text(encoding="utf-8"), rights.BEGIN, rights.table(helm))
     for path, text in {**manifests(render(helm)), PLATFORM: page}.items():

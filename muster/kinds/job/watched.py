@@ -48,7 +48,6 @@ class JobShape(msgspec.Struct, frozen=True):
 
     parallelism: int | None = None
     completions: int | None = None
-    completionMode: str | None = None  # noqa: N815 - the wire's names
     suspend: bool | None = None
     template: _Template | None = None
 
