@@ -52,9 +52,8 @@ def check_operator(value: Any) -> Any:
     if value in NEAREST:
         raise Wrong(f"Muster does not run the operator {value}; {runs}", f"the nearest is {NEAREST[value]}")
     close = nearest(value, [*operators()])
-    raise Wrong(
-        f"{quoted(value)} is not an operator; {runs}", f"write operator: {close}" if close else "write one of them"
-    )
+    hint = f"write operator: {close}" if close else "write one of them"
+    raise Wrong(f"{quoted(value)} is not an operator; {runs}", hint)
 
 
 class OneOfOperators:

@@ -108,9 +108,8 @@ def refused_gates(operator: str, groups: tuple["Group", ...], *, coordinator_fir
                 message = f"the types of operator {operator} work together: none completes before the others start"
                 yield Refused((*loc, "status"), message, "write Ready")
             elif gate.status == "Serving" and staged:
-                yield Refused(
-                    (*loc, "status"), f"operator {operator} has no coordinator that could serve", "write Ready"
-                )
+                message = f"operator {operator} has no coordinator that could serve"
+                yield Refused((*loc, "status"), message, "write Ready")
             elif gate.status == "Serving" and gate.group != first:
                 yield Refused((*loc, "group"), f"the coordinator is a member of {first}", f"write group: {first}")
     yield from _cycles({group.name: tuple(gate.group for gate in group.depends_on) for group in groups})
@@ -142,11 +141,8 @@ def _cycles(awaited: Mapping[str, tuple[str, ...]]) -> Iterator[Refused]:
         way = _way_back(start, awaited)
         if way and not named.intersection(way):
             named.update(way)
-            number = awaited[start].index(way[1])
-            circle = " waits for ".join(way)
-            yield Refused(
-                ("types", start, "dependsOn", number, "group"), f"{circle}", "remove one of these entries: none starts"
-            )
+            loc = ("types", start, "dependsOn", awaited[start].index(way[1]), "group")
+            yield Refused(loc, " waits for ".join(way), "remove one of these entries: none starts")
 
 
 def _way_back(start: str, awaited: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

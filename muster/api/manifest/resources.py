@@ -135,9 +135,8 @@ class Resources(Shape):
         if "ram_ratio" not in info.data:
             return memory
         if memory is None and info.data["ram_ratio"] is None:
-            raise Wrong(
-                "neither ramRatio nor memory is given", "write one of them, for instance ramRatio: 2 (GB per CPU)"
-            )
+            hint = "write one of them, for instance ramRatio: 2 (GB per CPU)"
+            raise Wrong("neither ramRatio nor memory is given", hint)
         if memory is not None and info.data["ram_ratio"] is not None:
             raise Wrong("both ramRatio and memory are given", "keep one of them")
         return memory

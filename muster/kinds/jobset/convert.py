@@ -53,10 +53,8 @@ def jobset(draft: Draft, source: Fields) -> None:
         types[key].update(pod.type_fields(draft))
     _gates(spec, jobs, types)
     if list(types) != sorted(types):
-        order = ", ".join(sorted(types))
-        spec.note(
-            "the groups of an Experiment are numbered by name, not as listed", f"that is {order}", "replicatedJobs"
-        )
+        message = "the groups of an Experiment are numbered by name, not as listed"
+        spec.note(message, f"that is {', '.join(sorted(types))}", "replicatedJobs")
     _life(draft, spec)
     spec.rest()
 
@@ -183,9 +181,8 @@ def _life(draft: Draft, spec: Fields) -> None:
             network.lose(key, "not carried over: every member has an address, before it is ready")
     network.rest()
     suspend_of(draft, spec)
-    spec.lose(
-        "coordinator", "not carried over: the operator jobset has no coordinator", "see the operators jax, pytorch"
-    )
+    hint = "see the operators jax, pytorch"
+    spec.lose("coordinator", "not carried over: the operator jobset has no coordinator", hint)
     deadline_of(draft, spec)
     end_of(draft, spec)
     spec.lose("volumeClaimPolicies", "not carried over: no claims are made", "attach existing ones in spec.storage")

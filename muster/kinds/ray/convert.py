@@ -45,9 +45,8 @@ def raycluster(draft: Draft, source: Fields) -> None:
     draft.spec["operator"] = "kuberay"
     _cluster(draft, spec, WAIT)
     draft.spec["restartPolicy"] = {"backoffLimit": 0}
-    source.note(
-        f"an Experiment ends with its command: {WAIT!r} is written", "muster cancel ends it; or write a program"
-    )
+    hint = "muster cancel ends it; or write a program"
+    source.note(f"an Experiment ends with its command: {WAIT!r} is written", hint)
 
 
 def _cluster(draft: Draft, spec: Fields, command: str) -> None:

@@ -38,9 +38,8 @@ def _model() -> type[BaseModel]:
 def _check(value: Any, handler: Callable[[Any], Any], info: ValidationInfo) -> Any:
     context = info.context or {}
     if context.get("kind") == AICHOR_KIND:
-        raise Wrong(
-            f"an {AICHOR_KIND} has no template", f"write kind: {KIND}, apiVersion: {API_VERSION}, and metadata.name"
-        )
+        hint = f"write kind: {KIND}, apiVersion: {API_VERSION}, and metadata.name"
+        raise Wrong(f"an {AICHOR_KIND} has no template", hint)
     context = {"operator": info.data.get("operator"), **context}
     _model().model_validate(value, by_alias=True, by_name=False, context=context)
     return handler(value)

@@ -32,9 +32,8 @@ from muster.api.values.fields import Annotation, LabelKey, LabelValue, ObjectNam
 def _free_key(key: str) -> str:
     prefix = key.partition("/")[0] if "/" in key else ""
     if key == LABEL_MANAGED_BY or prefix == GROUP or prefix.endswith(f".{GROUP}"):
-        raise Wrong(
-            "Muster sets this key", f"choose one that does not begin with {GROUP}/, and is not {LABEL_MANAGED_BY}"
-        )
+        hint = f"choose one that does not begin with {GROUP}/, and is not {LABEL_MANAGED_BY}"
+        raise Wrong("Muster sets this key", hint)
     return key
 
 

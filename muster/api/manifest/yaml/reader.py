@@ -149,8 +149,7 @@ class _Reader:
 
     def check_text(self, text: str) -> None:
         """Check size and characters before anything is parsed."""
-        size = len(text) if len(text) > MAX_BYTES else len(text.encode("utf-8", "surrogatepass"))
-        if size > MAX_BYTES:
+        if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
             hint = "a manifest is a few KiB; is this the right file?"
             raise self.stop(1, 1, f"the file is larger than {MAX_BYTES // 1024} KiB", hint)
         found = _UNPRINTABLE.search(text)
@@ -159,9 +158,8 @@ class _Reader:
             line, column = before.count("\n") + 1, found.start() - before.rfind("\n")
             code = ord(found[0])
             if 0xDC80 <= code <= 0xDCFF:  # how the error handler surrogateescape keeps a byte
-                raise self.stop(
-                    line, column, f"a byte that is not UTF-8 (0x{code - 0xDC00:02X})", "save it as UTF-8 text"
-                )
+                message = f"a byte that is not UTF-8 (0x{code - 0xDC00:02X})"
+                raise self.stop(line, column, message, "save it as UTF-8 text")
             raise self.stop(line, column, f"the invisible character U+{code:04X}", "remove it")
 
     def read(self, text: str) -> None:
@@ -201,14 +199,12 @@ class _Reader:
         if kind is yaml.AliasEvent:
             raise self.stop(line, column, f"a YAML alias (*{event.anchor[:40]})", "write the value out")
         if event.anchor:
-            raise self.stop(
-                line, column, f"a YAML anchor (&{event.anchor[:40]})", "remove it, and write each value out"
-            )
+            hint = "remove it, and write each value out"
+            raise self.stop(line, column, f"a YAML anchor (&{event.anchor[:40]})", hint)
         self.nodes += 1
         if self.nodes > MAX_NODES:
-            raise self.stop(
-                line, column, f"more than {MAX_NODES} values", "a manifest has a few dozen; is this the right file?"
-            )
+            hint = "a manifest has a few dozen; is this the right file?"
+            raise self.stop(line, column, f"more than {MAX_NODES} values", hint)
         if kind is yaml.ScalarEvent:
             self._scalar(event, line, column)
             return
@@ -259,9 +255,8 @@ class _Reader:
             frame.node.items.append(node)
             return
         if frame.key is None or not frame.wants_value:
-            raise self.stop(
-                node.line, node.column, "a key is text, not a list or a mapping", "write a plain word before the colon"
-            )
+            message = "a key is text, not a list or a mapping"
+            raise self.stop(node.line, node.column, message, "write a plain word before the colon")
         entry = Entry(frame.key_line, frame.key_column, node)
         first = frame.node.entries.setdefault(frame.key, entry)
         if first is not entry:
