@@ -9,9 +9,8 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from benchmarks.real.loops import each
 from benchmarks.real.pods import watched
-from benchmarks.real.starts import Figures, Gangs, Object, Site, fail_one
+from benchmarks.real.starts import Figures, Gangs, Object, Site, each, fail_one
 from tests.real.controllers.jobset import JOBSET, jobset, jobsets_path
 from tests.real.plane.supervisor import Supervisor
 from tests.real.stopping import held

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from benchmarks.harness.report import Result
-from benchmarks.real.loops import each
 from benchmarks.real.processes import API_SERVER
-from benchmarks.real.starts import Object, Site, experiment
+from benchmarks.real.starts import Object, Site, each, experiment
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.schema.crd import custom_resource_definition
 from muster.kinds.experiments import plan_of

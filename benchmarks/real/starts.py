@@ -10,16 +10,15 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from benchmarks.real.loops import each
 from benchmarks.real.pods import watched
 from benchmarks.real.processes import Processes
 from muster.api.errors import ApiError, NotFound
@@ -38,6 +37,9 @@ from tests.real.rights import account
 from tests.real.stopping import held
 
 Object = dict[str, Any]
+Item = TypeVar("Item")
+IN_FLIGHT = 32
+"""Requests at a time: as many as Muster allows itself."""
 MERGE = "application/merge-patch+json"
 FAILED: Object = {
     "phase": "Failed",
@@ -143,6 +145,19 @@ class Site:
                 answered = event["stage"] == "ResponseComplete"
                 found += own and answered and event["verb"] in ("create", "update", "patch", "delete")
         return found
+
+
+async def each(items: Iterable[Item], do: Callable[[Item], Awaitable[object]], at_once: int = IN_FLIGHT) -> None:
+    """Call ``do`` for every item, ``at_once`` at a time."""
+    queue = iter(items)
+
+    async def worker() -> None:
+        for item in queue:
+            await do(item)
+
+    async with asyncio.TaskGroup() as workers:
+        for number in range(at_once):
+            workers.create_task(worker(), name=f"loop ({number})")
 
 
 @asynccontextmanager
