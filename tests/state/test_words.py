@@ -78,7 +78,6 @@ READ: Final[dict[str, tuple[int, str]]] = {
     "state/policies/failures/recurrence.py": (1, OTHERS),
     "state/summary/status.py": (1, CHANGED),
     "daemon/web/certificate.py": (3, OTHERS),
-    "daemon/web/page/document.py": (1, "lines of a runbook"),
     "daemon/web/page/html.py": (1, "times in a sentence become elements of the page"),
     "client/explaining/bundle.py": (2, "values of secrets are removed from every text"),
     "client/explaining/lines.py": (1, OTHERS),
