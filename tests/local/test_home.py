@@ -17,14 +17,12 @@ def home(tmp_path: Path) -> Home:
 
 
 def announcement(home: Home) -> Announcement:
-    return Announcement(
-        pid=1,
-        url="http://127.0.0.1:1",
-        kubeconfig=str(home.kubeconfig),
-        state=str(home.path),
-        isolation="mnt",
-        started=1.0,
-    )
+    where = {"kubeconfig": str(home.kubeconfig), "state": str(home.path)}
+    return Announcement(pid=1, url="http://127.0.0.1:1", isolation="mnt", started=1.0, **where)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
 
 
 def test_muster_home_overrides_the_xdg_state_directory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +43,7 @@ def test_a_state_directory_can_be_locked_once(home: Home) -> None:
 
 def test_the_directory_is_private(home: Home) -> None:
     home.acquire().close()
-    assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
+    assert mode(home.path) == 0o700
 
 
 def test_an_announcement_is_valid_only_while_the_lock_is_held(home: Home) -> None:
@@ -73,10 +71,6 @@ def test_the_lock_is_released_when_its_process_is_killed(home: Home) -> None:
     ended = subprocess.run([sys.executable, "-c", program, str(home.path)], check=False)
     assert ended.returncode == -9
     home.acquire().close()
-
-
-def mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
 
 
 @pytest.mark.parametrize("content", ["", "lock", "runs"])

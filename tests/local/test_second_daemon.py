@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.local.home import Announcement, DaemonNote, Home
+from muster.local.home import DaemonNote, Home
 from muster.local.second_daemon import refusal
+from tests.local.test_home import announcement
 
 
 @pytest.fixture
@@ -16,16 +17,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
     made = Home(tmp_path / "state")
     with made.acquire():
         made.kubeconfig.write_text("")
-        made.announce(
-            Announcement(
-                pid=1,
-                url="https://127.0.0.1:1",
-                kubeconfig=str(made.kubeconfig),
-                state="",
-                isolation="mnt",
-                started=1.0,
-            )
-        )
+        made.announce(announcement(made))
         yield made
 
 

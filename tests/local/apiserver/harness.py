@@ -22,8 +22,6 @@ class Clock:
 
 
 class Stream:
-    """An open watch."""
-
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.response = response
 
@@ -92,13 +90,11 @@ class Api:
 
 
 def pod(name: str, **spec: Any) -> Json:
-    """A small pod."""
     container = {"name": "main", "image": "busybox:1", "command": ["true"]}
     return {"metadata": {"name": name}, "spec": {"containers": [container], **spec}}
 
 
 def config(name: str, **data: str) -> Json:
-    """A ConfigMap."""
     return {"metadata": {"name": name}, "data": data}
 
 
@@ -160,5 +156,4 @@ CONFIGS = "/api/v1/namespaces/default/configmaps"
 
 
 def widget(name: str, **spec: Any) -> Json:
-    """A Widget."""
     return {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": {"size": 1, **spec}}

@@ -22,25 +22,8 @@ from tests.local.apiserver.harness import (
     widget,
 )
 
-VALUES: list[Any] = [
-    None,
-    True,
-    0,
-    -1,
-    1.5,
-    "",
-    "x",
-    [],
-    {},
-    [1],
-    [None],
-    {"a": None},
-    [{}],
-    2**70,
-    "\x00",
-    [[]],
-    {"": ""},
-]
+PLAIN = (None, True, 0, -1, 1.5, 2**70, "", "x", "\x00")
+VALUES: list[Any] = [*PLAIN, [], {}, [1], [None], {"a": None}, [{}], [[]], {"": ""}]
 STATUS = {
     "phase": "Running",
     "conditions": [{"type": "Ready", "status": "True"}],

@@ -20,6 +20,8 @@ from muster.kube.transport import Answer
 from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation, NodeAgent
 from muster.local.node.isolation.levels import refusal
+from muster.local.node.scheduling.fit import amounts
+from muster.local.node.scheduling.scheduler import Scheduler
 
 refused = functools.lru_cache(maxsize=8)(refusal)
 """Why this machine does not permit an isolation; it is tried once."""
@@ -171,3 +173,30 @@ class FakeApi:
 
     def patches(self) -> list[Any]:
         return [body for verb, _, body in self.asked if verb == "PATCH"]
+
+
+class Scheduling:
+    """A node's scheduler, the pods that it sees, and the API that it asks."""
+
+    def __init__(self, api: FakeApi, **capacity: str) -> None:
+        self.api = api
+        self.pods: dict[str, Pod] = {}
+        client, had = ResourceClient(api), amounts(capacity)
+        self.scheduler = Scheduler(client, self.pods, node="local", node_labels={}, capacity=had, clock=lambda: 0)
+
+    def add(self, name: str, seconds: int = 0, **requests: str) -> Pod:
+        """A pod that was created at that second."""
+        made = pod(name, container(resources={"requests": requests}))
+        made["metadata"] |= {
+            "uid": name,
+            "creationTimestamp": f"2026-01-01T00:00:{seconds:02}Z",
+            "resourceVersion": "1",
+        }
+        self.pods[name] = made
+        return made
+
+    async def bound(self) -> list[str]:
+        """The names of the pods that the scheduler binds now."""
+        del self.api.asked[:]
+        assert await self.scheduler.schedule()
+        return [path.split("/")[-2] for verb, path, _ in self.api.asked if verb == "POST" and path.endswith("/binding")]

@@ -14,8 +14,7 @@ from muster.local.node.objects import SECOND, micro_time, nano_time
 
 
 class Clock:
-    def __init__(self) -> None:
-        self.now = 1_700_000_000 * SECOND
+    now = 1_700_000_000 * SECOND
 
     def __call__(self) -> int:
         return self.now
@@ -33,15 +32,21 @@ def store(clock: Clock, tmp_path: Path) -> LogStore:
     return made
 
 
+def written(store: LogStore, folder: Path, *pieces: bytes, run: int = 0) -> LogWriter:
+    """A log with these bytes, which has ended."""
+    writer = store.writer(folder, "main", run)
+    for piece in pieces:
+        writer.feed(piece)
+    store.finish(writer)
+    return writer
+
+
 async def text(store: LogStore, **options: Any) -> bytes:
     return b"".join([line async for line in store.read("ns", "pod", "main", **options)])
 
 
 async def test_lines_are_read_with_or_without_timestamps(store: LogStore, tmp_path: Path) -> None:
-    writer = store.writer(tmp_path, "main", 0)
-    writer.feed(b"one\ntw")
-    writer.feed(b"o\n\nlast")
-    store.finish(writer)
+    written(store, tmp_path, b"one\ntw", b"o\n\nlast")
     assert await text(store) == b"one\ntwo\n\nlast\n"
     assert (await text(store, timestamps=True)).splitlines()[0] == b"2023-11-14T22:13:20.000000000Z one"
 
@@ -57,11 +62,9 @@ async def test_since_skips_older_lines(store: LogStore, tmp_path: Path, clock: C
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 3000])
 async def test_tail_reads_the_last_lines(store: LogStore, tmp_path: Path, count: int) -> None:
-    written = [f"line {number} {'x' * 60}" for number in range(2500)]
-    writer = store.writer(tmp_path, "main", 0)
-    writer.feed("".join(f"{line}\n" for line in written).encode())
-    store.finish(writer)
-    expected = written[-count:] if count else []
+    lines = [f"line {number} {'x' * 60}" for number in range(2500)]
+    written(store, tmp_path, "".join(f"{line}\n" for line in lines).encode())
+    expected = lines[-count:] if count else []
     assert (await text(store, tail=count)).decode().splitlines() == expected
 
 
@@ -79,9 +82,7 @@ async def test_a_follower_reads_everything_until_the_end(store: LogStore, tmp_pa
 
 async def test_previous_reads_the_run_before_and_older_logs_are_removed(store: LogStore, tmp_path: Path) -> None:
     for run in range(3):
-        writer = store.writer(tmp_path, "main", run)
-        writer.feed(f"run {run}\n".encode())
-        store.finish(writer)
+        written(store, tmp_path, f"run {run}\n".encode(), run=run)
     assert await text(store) == b"run 2\n"
     assert await text(store, previous=True) == b"run 1\n"
     assert not (tmp_path / "main" / "0.log").exists()
@@ -100,9 +101,7 @@ async def test_a_missing_log_is_an_error_with_the_reason(store: LogStore) -> Non
 async def test_forgetting_a_pod_keeps_the_logs_of_a_newer_one_with_its_name(store: LogStore, tmp_path: Path) -> None:
     store.register("ns", "pod", tmp_path / "new")
     store.unregister("ns", "pod", tmp_path)
-    writer = store.writer(tmp_path / "new", "main", 0)
-    writer.feed(b"new\n")
-    store.finish(writer)
+    written(store, tmp_path / "new", b"new\n")
     assert await text(store) == b"new\n"
 
 
@@ -121,31 +120,21 @@ def test_timestamps_sort_as_text(moment: int, later: int) -> None:
     assert len(micro_time(moment)) == 27
 
 
+MANY_LINES = b"".join(b"line %d\n" % number for number in range(200)) + b"ValueError: \xff"
+
+
 @pytest.mark.parametrize(
-    ("written", "lines", "first", "last"),
+    ("log", "lines", "first", "last"),
     [
-        (
-            b"".join(b"line %d\n" % number for number in range(200)) + b"ValueError: \xff",
-            MESSAGE_LINES,
-            "line 121",
-            "ValueError: \N{REPLACEMENT CHARACTER}",
-        ),
-        (
-            b"x" * 10_000 + b" the end",
-            1,
-            "x" * (MESSAGE_BYTES - 9) + " the end",
-            "x" * (MESSAGE_BYTES - 9) + " the end",
-        ),
+        (MANY_LINES, MESSAGE_LINES, "line 121", "ValueError: \N{REPLACEMENT CHARACTER}"),
+        (b"x" * 10_000 + b" the end", 1, *["x" * (MESSAGE_BYTES - 9) + " the end"] * 2),
     ],
     ids=["lines", "bytes"],
 )
 def test_a_termination_message_is_the_bounded_end_of_the_log(
-    store: LogStore, tmp_path: Path, written: bytes, lines: int, first: str, last: str
+    store: LogStore, tmp_path: Path, log: bytes, lines: int, first: str, last: str
 ) -> None:
-    writer = store.writer(tmp_path, "main", 0)
-    writer.feed(written)
-    store.finish(writer)
-    found = termination_message(writer.path).splitlines()
+    found = termination_message(written(store, tmp_path, log).path).splitlines()
     assert (len(found), found[0], found[-1]) == (lines, first, last)
 
 
@@ -170,8 +159,8 @@ async def test_a_log_that_grows_is_renamed_and_followers_go_on_in_the_new_file(
     assert sorted(path.name for path in (tmp_path / "main").iterdir()) == ["0.log", "0.log.1"]
     assert sum(path.stat().st_size for path in (tmp_path / "main").iterdir()) < 400
     assert (await text(store)).endswith(b"line 19\n")
-    store.finish(store.writer(tmp_path, "main", 1))
-    store.finish(store.writer(tmp_path, "main", 2))
+    written(store, tmp_path, run=1)
+    written(store, tmp_path, run=2)
     assert sorted(path.name for path in (tmp_path / "main").iterdir()) == ["1.log", "2.log"]
 
 
@@ -183,5 +172,5 @@ def test_a_full_disk_costs_lines_and_not_the_program(store: LogStore, tmp_path: 
     writer._file = kept
     writer.feed(b"found\n")
     store.finish(writer)
-    said = [line.partition(b" ")[2] for line in writer.path.read_bytes().splitlines()]
-    assert said == [b"(2 lines are missing: the disk of the log was full)", b"found"]
+    lines = [line.partition(b" ")[2] for line in writer.path.read_bytes().splitlines()]
+    assert lines == [b"(2 lines are missing: the disk of the log was full)", b"found"]

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from muster.local.apiserver import ApiServer
+from muster.local.home import write_kubeconfig
 from tests.local.apiserver.harness import WIDGET_SCHEMA, Api, definition
 
 POD = """
@@ -33,15 +34,7 @@ class Kubectl:
 
     def __init__(self, home: Path, server: str) -> None:
         self.home = home
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "l", "cluster": {"server": server}}],
-            "contexts": [{"name": "l", "context": {"cluster": "l", "user": "u", "namespace": "default"}}],
-            "users": [{"name": "u", "user": {}}],
-            "current-context": "l",
-        }
-        (home / "config").write_text(yaml.safe_dump(config))
+        write_kubeconfig(home / "config", url=server, token="")
         self.environment = {**os.environ, "HOME": str(home), "KUBECONFIG": str(home / "config")}
 
     @contextlib.asynccontextmanager

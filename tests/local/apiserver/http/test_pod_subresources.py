@@ -13,8 +13,6 @@ from tests.local.apiserver.harness import PODS, Api, pod
 
 
 class FixedLogs:
-    """Fixed container output."""
-
     async def read(self, namespace: str, pod: str, container: str, **options: Any) -> AsyncIterator[bytes]:
         if options["previous"]:
             raise FileNotFoundError(container)

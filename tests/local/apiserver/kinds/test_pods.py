@@ -50,6 +50,7 @@ async def test_a_pod_with_scheduling_gates_is_not_bound(api: Api) -> None:
         ({"activeDeadlineSeconds": 0}, 422, "spec.activeDeadlineSeconds"),
         ({"terminationGracePeriodSeconds": -1}, 422, "spec.terminationGracePeriodSeconds"),
         ({"hostname": "not.a.label"}, 422, "spec.hostname"),
+        ({"volumes": [{"name": "..", "emptyDir": {}}]}, 422, "spec.volumes[0].name"),
         ({"priorityClassName": "none"}, 403, "no PriorityClass with name none was found"),
     ],
 )
@@ -75,9 +76,3 @@ async def test_field_validation_refuses_unknown_fields_or_warns_of_them(api: Api
     async with api.session.post(f"{api.base}{PODS}?fieldValidation=Warn", json=body) as response:
         assert response.headers["Warning"] == '299 - "unknown field \\"spec.comand\\""'
         assert "comand" not in (await response.json())["spec"]
-
-
-async def test_a_volume_name_must_be_a_dns_label(api: Api) -> None:
-    volumes = [{"name": "..", "emptyDir": {}}]
-    status, body = await api.call("POST", PODS, pod("p", volumes=volumes))
-    assert (status, body["details"]["causes"][0]["field"]) == (422, "spec.volumes[0].name")

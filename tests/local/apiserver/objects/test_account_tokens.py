@@ -24,7 +24,6 @@ def make_pod(server: ApiServer, name: str = "worker-0") -> str:
 
 
 def asked(uid: str, name: str = "worker-0", **spec: Any) -> Json:
-    """A TokenRequest."""
     bound = {"kind": "Pod", "apiVersion": "v1", "name": name, "uid": uid}
     return {"spec": {"audiences": [AUDIENCE], "expirationSeconds": 3600, "boundObjectRef": bound, **spec}}
 

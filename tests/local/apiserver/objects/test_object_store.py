@@ -4,16 +4,7 @@ import base64
 
 import pytest
 
-from tests.local.apiserver.harness import (
-    CONFIGS,
-    CRDS,
-    WIDGET_SCHEMA,
-    WIDGETS,
-    Api,
-    config,
-    definition,
-    widget,
-)
+from tests.local.apiserver.harness import CONFIGS, CRDS, WIDGET_SCHEMA, WIDGETS, Api, config, definition, widget
 
 
 async def test_a_created_object_gets_uid_version_and_creation_time(api: Api) -> None:

@@ -27,11 +27,7 @@ PULL = status("ErrImagePull", "not found")
     [
         (STARTS, PULL, [("Failed", "ErrImagePull of container main: not found")]),
         (PULL, status("ImagePullBackOff"), [("BackOff", "ImagePullBackOff of container main: ImagePullBackOff")]),
-        (
-            STARTS,
-            {**STARTS, "reason": "DeadlineExceeded", "message": "too long"},
-            [("DeadlineExceeded", "too long")],
-        ),
+        (STARTS, {**STARTS, "reason": "DeadlineExceeded", "message": "too long"}, [("DeadlineExceeded", "too long")]),
     ],
 )
 def test_what_goes_wrong_is_an_event(before: Any, after: Any, expected: list[tuple[str, str]]) -> None:

@@ -11,6 +11,7 @@ from tests.local.node.harness import Pod, pod
 
 RUNNING = running(0)
 CRASHING = waiting("CrashLoopBackOff")
+HELD = waiting("PodInitializing")
 
 
 def ended(code: int = 0) -> Pod:
@@ -23,38 +24,26 @@ def record(state: Pod, last: Pod | None = None, **fields: Any) -> ContainerRecor
 
 
 @pytest.mark.parametrize(
-    ("states", "policy", "expected"),
+    ("containers", "policy", "expected"),
     [
-        ([waiting("ContainerCreating")], "Never", "Pending"),
-        ([RUNNING, waiting("ImagePullBackOff")], "Never", "Pending"),
-        ([RUNNING], "Never", "Running"),
-        ([RUNNING, ended(1)], "Never", "Running"),
-        ([ended(), ended()], "Never", "Succeeded"),
-        ([ended(), ended(1)], "Never", "Failed"),
-        ([ended(1)], "OnFailure", "Running"),
-        ([ended()], "OnFailure", "Succeeded"),
-        ([ended()], "Always", "Running"),
+        ([record(waiting("ContainerCreating"))], "Never", "Pending"),
+        ([record(RUNNING), record(waiting("ImagePullBackOff"))], "Never", "Pending"),
+        ([record(RUNNING)], "Never", "Running"),
+        ([record(RUNNING), record(ended(1))], "Never", "Running"),
+        ([record(ended()), record(ended())], "Never", "Succeeded"),
+        ([record(ended()), record(ended(1))], "Never", "Failed"),
+        ([record(ended(1))], "OnFailure", "Running"),
+        ([record(ended())], "OnFailure", "Succeeded"),
+        ([record(ended())], "Always", "Running"),
+        ([record(CRASHING, ended(1))], "Always", "Running"),
+        ([record(RUNNING, init=True), record(HELD)], "Never", "Pending"),
+        ([record(ended(1), init=True), record(HELD)], "Never", "Failed"),
+        ([record(ended(1), init=True), record(HELD)], "Always", "Pending"),
+        ([record(RUNNING, init=True, sidecar=True, started=True), record(RUNNING)], "Never", "Running"),
     ],
 )
-def test_the_phase_follows_from_the_containers(states: list[Pod], policy: str, expected: str) -> None:
-    assert phase(PodState(containers=[record(state) for state in states]), policy) == expected
-
-
-def test_a_pod_with_a_container_in_crash_loop_back_off_is_running() -> None:
-    assert phase(PodState(containers=[record(CRASHING, ended(1))]), "Always") == "Running"
-
-
-def test_a_pod_with_running_init_containers_is_pending_and_with_failed_ones_failed() -> None:
-    held = PodState(containers=[record(RUNNING, init=True), record(waiting("PodInitializing"))])
-    assert phase(held, "Never") == "Pending"
-    failed = PodState(containers=[record(ended(1), init=True), record(waiting("PodInitializing"))])
-    assert phase(failed, "Never") == "Failed"
-    assert phase(failed, "Always") == "Pending"
-
-
-def test_a_pod_with_a_started_sidecar_is_running() -> None:
-    sidecar = record(RUNNING, init=True, sidecar=True, started=True)
-    assert phase(PodState(containers=[sidecar, record(RUNNING)]), "Never") == "Running"
+def test_the_phase_follows_from_the_containers(containers: list[ContainerRecord], policy: str, expected: str) -> None:
+    assert phase(PodState(containers=containers), policy) == expected
 
 
 def test_all_containers_of_a_pod_that_has_ended_are_terminated() -> None:

@@ -5,23 +5,13 @@ from typing import Any
 import pytest
 
 from muster.api.names import LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_GROUP, LABEL_UID
-from muster.kube.resources import ResourceClient
-from muster.local.node.scheduling.fit import amounts
-from muster.local.node.scheduling.scheduler import Scheduler
-from tests.local.node.harness import FakeApi, Pod, container, pod
+from tests.local.node.harness import FakeApi, Pod, Scheduling
 
-CAPACITY = amounts({"cpu": "4", "memory": "8Gi", "pods": "10"})
 EXPERIMENTS = "/apis/muster.dev/v1alpha1/namespaces/default/experiments"
 
 
-class Node:
-    """A node of 4 CPUs, its scheduler, and experiments of one type each."""
-
-    def __init__(self, api: FakeApi) -> None:
-        self.api = api
-        self.pods: dict[str, Pod] = {}
-        client = ResourceClient(api)
-        self.scheduler = Scheduler(client, self.pods, node="local", node_labels={}, capacity=CAPACITY, clock=lambda: 0)
+class Node(Scheduling):
+    """A node with experiments of one type each."""
 
     def experiment(self, name: str, **types: Any) -> None:
         """An experiment of the jobset operator."""
@@ -41,24 +31,19 @@ class Node:
 
     def pod(self, experiment: str, group: str = "worker", number: int = 0, cpu: str = "1", epoch: int = 0) -> Pod:
         """A pod as the daemon creates it; younger than those before it."""
-        made = pod(f"{experiment}-{group}-{number}-{epoch}", container(resources={"requests": {"cpu": cpu}}))
+        made = self.add(f"{experiment}-{group}-{number}-{epoch}", len(self.pods), cpu=cpu)
         labels = {LABEL_UID: f"u-{experiment}", LABEL_EXPERIMENT: experiment, LABEL_GROUP: group}
         made["metadata"] |= {
-            "uid": made["metadata"]["name"],
-            "creationTimestamp": f"2026-01-01T00:00:{len(self.pods):02}Z",
             "labels": labels | {LABEL_EPOCH: str(epoch)},
             "ownerReferences": [
                 {"apiVersion": "muster.dev/v1alpha1", "kind": "Experiment", "name": experiment, "controller": True}
             ],
         }
-        self.pods[made["metadata"]["uid"]] = made
         return made
 
     async def bound(self) -> list[str]:
-        """The names of the pods that the scheduler binds now, which the watch then reports."""
-        del self.api.asked[:]
-        assert await self.scheduler.schedule()
-        names = [path.split("/")[-2] for verb, path, _ in self.api.asked if verb == "POST" and "/binding" in path]
+        """The same, which the watch then reports."""
+        names = await super().bound()
         for name in names:
             self.pods[name]["spec"]["nodeName"] = "local"
         return names
@@ -71,7 +56,7 @@ class Node:
 
 @pytest.fixture
 def node(fake_api: FakeApi) -> Node:
-    return Node(fake_api)
+    return Node(fake_api, cpu="4", memory="8Gi", pods="10")
 
 
 def workers(count: int, cpus: float = 1.0, **fields: Any) -> dict[str, Any]:

@@ -1,13 +1,11 @@
 """The environment of a container: order, sources, and errors."""
 
-import base64
 from typing import Any
 
 import pytest
 
 from muster.local.node.sources.environment import (
     ConfigError,
-    ConfigSources,
     PodPlacement,
     arguments,
     base_environment,
@@ -15,23 +13,7 @@ from muster.local.node.sources.environment import (
     service_variables,
 )
 from tests.local.node.harness import Pod, container, pod
-
-
-class FakeSources(ConfigSources):
-    """ConfigMaps and Secrets of one namespace."""
-
-    def __init__(
-        self, config_maps: dict[str, dict[str, str]] | None = None, secrets: dict[str, dict[str, bytes]] | None = None
-    ) -> None:
-        self.config_maps = config_maps or {}
-        self.secrets = secrets or {}
-
-    async def get(self, namespace: str, plural: str, name: str) -> Pod | None:
-        if plural == "configmaps":
-            return {"data": self.config_maps[name]} if name in self.config_maps else None
-        if name not in self.secrets:
-            return None
-        return {"data": {key: base64.b64encode(value).decode() for key, value in self.secrets[name].items()}}
+from tests.local.node.sources.test_volumes import FakeSources
 
 
 @pytest.fixture
@@ -39,10 +21,6 @@ def place() -> PodPlacement:
     made = pod("worker-0", container(), labels={"team/a": "x"}, hostname="w0")
     made["metadata"] |= {"uid": "u-1", "annotations": {"note": "hi"}}
     return PodPlacement(made, "local", "10.0.0.5", "10.0.0.1")
-
-
-def field(name: str, path: str) -> dict[str, Any]:
-    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
 
 
 async def environment(container: Pod, place: PodPlacement, shelf: FakeSources | None = None) -> dict[str, str]:
@@ -55,27 +33,19 @@ async def test_a_value_can_refer_to_variables_before_it_only(place: PodPlacement
 
 
 async def test_field_refs_of_the_downward_api(place: PodPlacement) -> None:
-    env = [
-        field("NAME", "metadata.name"),
-        field("UID", "metadata.uid"),
-        field("LABEL", "metadata.labels['team/a']"),
-        field("NOTE", "metadata.annotations['note']"),
-        field("ABSENT", "metadata.labels['absent']"),
-        field("IP", "status.podIP"),
-        field("HOST", "status.hostIP"),
-        field("NODE", "spec.nodeName"),
-    ]
+    expected = {
+        "metadata.name": "worker-0",
+        "metadata.uid": "u-1",
+        "metadata.labels['team/a']": "x",
+        "metadata.annotations['note']": "hi",
+        "metadata.labels['absent']": "",
+        "status.podIP": "10.0.0.5",
+        "status.hostIP": "10.0.0.1",
+        "spec.nodeName": "local",
+    }
+    env = [{"name": path, "valueFrom": {"fieldRef": {"fieldPath": path}}} for path in expected]
     made = await environment({"env": env}, place)
-    assert [made[each["name"]] for each in env] == [
-        "worker-0",
-        "u-1",
-        "x",
-        "hi",
-        "",
-        "10.0.0.5",
-        "10.0.0.1",
-        "local",
-    ]
+    assert {path: made[path] for path in expected} == expected
     assert made["HOSTNAME"] == "w0"
 
 
@@ -84,7 +54,7 @@ async def test_env_overrides_env_from_which_may_have_a_prefix(place: PodPlacemen
         "envFrom": [{"prefix": "P_", "configMapRef": {"name": "settings"}}, {"secretRef": {"name": "keys"}}],
         "env": [{"name": "TOKEN", "value": "mine, not $(P_A)"}],
     }
-    made = await environment(container, place, FakeSources({"settings": {"A": "1"}}, {"keys": {"TOKEN": b"theirs"}}))
+    made = await environment(container, place, FakeSources({"A": "1"}, {"TOKEN": b"theirs"}))
     assert (made["P_A"], made["TOKEN"]) == ("1", "mine, not 1")
 
 
@@ -100,7 +70,7 @@ async def test_env_overrides_env_from_which_may_have_a_prefix(place: PodPlacemen
 )
 async def test_a_missing_reference_is_an_error(place: PodPlacement, origin: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        await environment({"env": [{"name": "A", "valueFrom": origin}]}, place, FakeSources({"settings": {"a": "1"}}))
+        await environment({"env": [{"name": "A", "valueFrom": origin}]}, place, FakeSources({"a": "1"}))
 
 
 async def test_a_missing_optional_reference_sets_no_variable(place: PodPlacement) -> None:

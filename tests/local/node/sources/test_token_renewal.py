@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from muster.local.node.objects import Object
-from muster.local.node.sources.environment import ConfigError, PodPlacement
+from muster.local.node.sources.environment import ConfigError
 from muster.local.node.sources.volumes import lifetime, renew_tokens
-from tests.local.node.harness import Pod, pod
-from tests.local.node.sources.test_volumes import FakeSources
+from tests.local.node.harness import Pod
+from tests.local.node.sources.test_volumes import FakeSources, placed
 
 
 def projected(*sources: Pod) -> Pod:
@@ -29,7 +29,6 @@ class Issuing(FakeSources):
 
 
 async def test_a_token_is_replaced_at_four_fifths_of_its_life_and_a_refusal_is_asked_again(tmp_path: Path) -> None:
-    placement = PodPlacement(pod("p", volumes=[projected(TOKEN)]), "local", "10.0.0.2", "10.0.0.1")
     (tmp_path / "api").mkdir()
     seen: list[tuple[float, str]] = []
     file = tmp_path / "api" / "token"
@@ -38,17 +37,15 @@ async def test_a_token_is_replaced_at_four_fifths_of_its_life_and_a_refusal_is_a
         seen.append((seconds, file.read_text() if file.exists() else ""))
         return len(seen) == 4
 
-    await renew_tokens(tmp_path, placement, Issuing(), pause, retry=2.0)
+    await renew_tokens(tmp_path, placed(projected(TOKEN)), Issuing(), pause, retry=2.0)
     assert seen == [(800, ""), (800, "token 1"), (2, "token 1"), (800, "token 3")]
 
 
 async def test_a_pod_without_tokens_renews_nothing(tmp_path: Path) -> None:
-    placement = PodPlacement(pod("p", volumes=[{"name": "a", "emptyDir": {}}]), "local", "", "")
-
     async def pause(_seconds: float) -> bool:
         raise AssertionError("nothing is waited for")
 
-    await renew_tokens(tmp_path, placement, FakeSources(), pause, retry=2.0)
+    await renew_tokens(tmp_path, placed({"name": "a", "emptyDir": {}}), FakeSources(), pause, retry=2.0)
 
 
 @pytest.mark.parametrize(

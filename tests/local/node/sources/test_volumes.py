@@ -1,6 +1,7 @@
 """Volumes: content, errors, and mounts."""
 
-from collections.abc import Awaitable, Callable
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,21 @@ MakeVolumes = Callable[..., Awaitable[dict[str, dict[str, Any]]]]
 
 
 class FakeSources(ConfigSources):
-    def __init__(self) -> None:
+    """A ConfigMap `settings` and a Secret `keys`, claims, and tokens."""
+
+    def __init__(self, settings: Mapping[str, str] | None = None, keys: Mapping[str, bytes] | None = None) -> None:
+        self.settings = {"train.yaml": "lr: 1", "b": "2"} if settings is None else settings
+        self.keys = keys or {"key": b"secret"}
         self.claims: dict[str, str] = {}
         self.asked: list[tuple[str, str, int]] = []
         self.issues = True
 
     async def get(self, namespace: str, plural: str, name: str) -> Pod | None:
-        known = {
-            ("configmaps", "settings"): {"data": {"train.yaml": "lr: 1", "b": "2"}},
-            ("secrets", "keys"): {"data": {"key": "c2VjcmV0"}},
-        } | {("persistentvolumeclaims", each): {"metadata": {"uid": uid}} for each, uid in self.claims.items()}
+        known: dict[tuple[str, str], Pod] = {
+            ("configmaps", "settings"): {"data": self.settings},
+            ("secrets", "keys"): {"data": {key: b64encode(value).decode() for key, value in self.keys.items()}},
+            **{("persistentvolumeclaims", each): {"metadata": {"uid": uid}} for each, uid in self.claims.items()},
+        }
         return known.get((plural, name))
 
     async def token(self, pod: Object, audience: str, seconds: int) -> str | None:
@@ -32,15 +38,14 @@ class FakeSources(ConfigSources):
         return f"token {len(self.asked)}" if self.issues else None
 
 
+def placed(*volumes: Pod) -> PodPlacement:
+    """A pod with these volumes on a node."""
+    return PodPlacement(pod("p", volumes=list(volumes)), "local", "10.0.0.2", "10.0.0.1")
+
+
 @pytest.fixture
 def make(tmp_path: Path) -> MakeVolumes:
-    async def made(*volumes: Pod) -> dict[str, dict[str, Any]]:
-        made = pod("p", volumes=list(volumes), labels={"a": "1"})
-        return await make_volumes(
-            tmp_path / "volumes", PodPlacement(made, "local", "10.0.0.2", "10.0.0.1"), FakeSources()
-        )
-
-    return made
+    return lambda *volumes: make_volumes(tmp_path / "volumes", placed(*volumes), FakeSources())
 
 
 async def test_config_map_secret_and_downward_api_volumes_hold_files(make: MakeVolumes, tmp_path: Path) -> None:
@@ -119,8 +124,7 @@ API_ACCESS: Pod = {
 
 async def test_a_projected_volume_holds_the_files_of_all_its_sources(tmp_path: Path) -> None:
     sources = FakeSources()
-    placement = PodPlacement(pod("p", volumes=[API_ACCESS]), "local", "10.0.0.2", "10.0.0.1")
-    made = await make_volumes(tmp_path, placement, sources)
+    made = await make_volumes(tmp_path, placed(API_ACCESS), sources)
     folder = tmp_path / API_ACCESS["name"]
     assert {each.name: each.read_text() for each in folder.iterdir()} == {
         "token": "token 1",
@@ -137,9 +141,8 @@ async def test_without_tokens_the_volume_of_admission_is_empty_and_another_is_an
     sources = FakeSources()
     sources.issues = False
     vault = {"name": "vault", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
-    placement = PodPlacement(pod("p", volumes=[API_ACCESS, vault]), "local", "10.0.0.2", "10.0.0.1")
     with pytest.raises(ConfigError, match="'vault': the local cluster issues no service account tokens"):
-        await make_volumes(tmp_path, placement, sources)
+        await make_volumes(tmp_path, placed(API_ACCESS, vault), sources)
     assert list((tmp_path / API_ACCESS["name"]).iterdir()) == []
 
 
@@ -156,8 +159,7 @@ async def test_a_claim_is_a_folder_that_pods_share_and_that_goes_with_it(tmp_pat
     volume = {"name": "claim-0", "persistentVolumeClaim": {"claimName": "data"}}
 
     async def mounted(wanted: str) -> Path:
-        placement = PodPlacement(pod(wanted, volumes=[volume]), "local", "10.0.0.2", "10.0.0.1")
-        made = await make_volumes(tmp_path / "pods" / wanted / "volumes", placement, sources)
+        made = await make_volumes(tmp_path / "pods" / wanted / "volumes", placed(volume), sources)
         return Path(made["claim-0"]["source"])
 
     first = await mounted("a")
