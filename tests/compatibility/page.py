@@ -21,7 +21,6 @@ _MORE = ", as [JobSet objects](../../docs/operators/jobset-objects.md) describes
 
 
 def page() -> str:
-    """Return the document."""
     return "\n".join([_INTRODUCTION, *(line for section in SECTIONS for line in _lines(section))])
 
 

@@ -8,11 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import yaml
 
-ROOT: Final = Path(__file__).parents[2]
+from tests.docs.pages import ROOT, absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +32,15 @@ class Row:
 
     @property
     def works(self) -> bool:
-        """Whether Muster does it."""
         return not self.refused
 
     def missing(self) -> str:
         """What of the named test is not there; empty if all of it is."""
         path, _, rest = self.test.partition("::")
         function, _, case = rest.removesuffix("]").partition("[")
-        file = ROOT / path
-        if not path or not file.is_file():
-            return f"{self.field}: no file {path!r}"
-        text = file.read_text(encoding="utf-8")
-        if not re.search(rf"^(?:async )?def {re.escape(function)}\(", text, re.MULTILINE):
-            return f"{self.field}: no test {function!r} in {path}"
+        if not function or absent(path, function):
+            return f"{self.field}: no test {self.test!r}"
+        text = (ROOT / path).read_text(encoding="utf-8")
         return "" if case in text else f"{self.field}: no case {case!r} in {path}"
 
 

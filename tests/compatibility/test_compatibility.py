@@ -15,7 +15,8 @@ from muster.kinds.experiments import plan_of
 from muster.kinds.jax.jaxjob import parse_jaxjob
 from muster.kinds.jobset.checks import parse_jobset
 from tests.compatibility.page import page
-from tests.compatibility.row import AICHOR, JAXJOB, JOBSET, ROOT, SECTIONS, Row, Section
+from tests.compatibility.row import AICHOR, JAXJOB, JOBSET, SECTIONS, Row, Section
+from tests.docs.pages import ROOT
 
 ROWS: Final = [(section, row) for section in SECTIONS for row in section.rows]
 

@@ -12,28 +12,8 @@ import yaml
 from muster.daemon.settings import Settings
 
 ROOT: Final = Path(__file__).parents[2]
-OTHERS: Final = frozenset(
-    {
-        ".",
-        "amtool",
-        "muster",
-        "cd",
-        "curl",
-        "docker",
-        "echo",
-        "etcdutl",
-        "export",
-        "pip",
-        "python",
-        "python3",
-        "sed",
-        "xargs",
-        "git",
-        "kill",
-        "sleep",
-        "tee",
-    }
-)
+SHELL: Final = (".", "cd", "echo", "export", "kill", "sed", "sleep", "tee", "xargs")
+OTHERS: Final = frozenset((*SHELL, "amtool", "muster", "curl", "docker", "etcdutl", "pip", "python", "python3", "git"))
 """Programs whose arguments are not checked here; those of muster are in test_commands_parse.py."""
 VARIABLE: Final = re.compile(r"\w+=\S*")
 
@@ -104,7 +84,6 @@ CHECKS: Final[dict[str, Callable[[list[str]], None]]] = {
 
 
 def check(words: list[str]) -> None:
-    """Check one command."""
     program, *arguments = words
     if program in CHECKS:
         CHECKS[program](arguments)

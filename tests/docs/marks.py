@@ -12,8 +12,8 @@ MANIFESTS: Final = "tests/docs/test_pages.py::test_every_manifest_is_valid"
 RUN_BY: Final[dict[tuple[str, str], str]] = {
     ("chart.md", "# team-"): "tests/deploy/chart/test_shards.py::test_releases_of_the_page_share_no_object",
     ("platform.md", "kubectl apply -f deploy/readers.yaml"): "tests/real/situations/test_readers.py",
-    ("runbooks/", "kubectl"): "tests/deploy/prometheus/test_runbooks.py",
-    ("runbooks/", "muster"): "tests/deploy/prometheus/test_runbooks.py",
+    ("runbooks/", "kubectl"): "tests/docs/test_pages.py::test_every_command_exists_with_its_options",
+    ("runbooks/", "muster"): "tests/docs/test_commands_parse.py",
     ("guide.md", "muster list --phase Succeeded"): "tests/cli/test_delete_and_prune.py",
     ("guide.md", "muster logs train"): "tests/cli/test_verbs_on_a_cluster.py",
     ("other-kinds.md", "note: spec.types"): LOCAL,

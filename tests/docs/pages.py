@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
     r"(?:^<!-- (?P<note>file|not run|run by|recorded): (?P<text>.+?) -->\n)?^```(?P<kind>\w*)\n(?P<body>.*?)^```$",
     re.M | re.S,
@@ -34,7 +35,6 @@ class Block:
 
     @property
     def first(self) -> str:
-        """Its first line."""
         return self.body.partition("\n")[0].strip()
 
     @property
@@ -49,7 +49,6 @@ class Block:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """Every fenced block of a page."""
     text = page.read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         note, words = found["note"], found["text"] or ""
@@ -64,6 +63,14 @@ def blocks(page: Path) -> Iterator[Block]:
         )
 
 
+def absent(path: str, name: str = "") -> bool:
+    """The project has no such file, or the file no function of that name."""
+    file = ROOT / path
+    if not file.is_file():
+        return True
+    return name != "" and not re.search(rf"^ *(async )?def {name}\(", file.read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def script(found: Sequence[Block]) -> str:
     """The commands of a page as one bash script that stops at the first that fails and prints each block's line."""
     parts = [f"echo '::: line {block.line}'\n{block.body}" for block in found if block.is_executed]
@@ -71,7 +78,6 @@ def script(found: Sequence[Block]) -> str:
 
 
 def write_files(found: Sequence[Block], folder: Path) -> None:
-    """Write the blocks that are files."""
     for block in found:
         if block.file:
             (folder / block.file).write_text(block.body, encoding="utf-8")

@@ -12,7 +12,7 @@ from muster.cli.main import muster
 from tests.docs.test_links import PAGES, ROOT
 
 FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-INLINE = re.compile(r"`(muster [^`\n]+)`")
+INLINE = re.compile(r"`(muster [^`]+)`")
 COMMAND = re.compile(r"(?:^|\$\(|\| |&& |xargs )(?=(muster [^\n]*))", re.MULTILINE)
 END = frozenset(("|", "||", "&&", ";", ">", "<", ")", "&"))
 NUMBERS = {"N": "1", "<N>": "1", "PORT": "8265"}
@@ -23,8 +23,14 @@ def commands(page: Path) -> Iterator[str]:
     """The commands of a page, in blocks and in sentences."""
     text = page.read_text(encoding="utf-8")
     for block in FENCED.findall(text):
-        yield from COMMAND.findall(block)
-    yield from INLINE.findall(FENCED.sub("", text))
+        yield from COMMAND.findall(block.replace("\\\n", " "))
+    found = INLINE.findall(FENCED.sub("", text))
+    yield from (" ".join(each.split()) for each in found if is_runbook(page) or "\n" not in each)
+
+
+def is_runbook(page: Path) -> bool:
+    """Its commands are whole, in sentences too. Elsewhere a sentence may be about an option alone."""
+    return page.parent.name == "runbooks" and page.stem != "README"
 
 
 def words(command: str) -> list[str] | None:
@@ -64,10 +70,9 @@ def test_every_command_on_a_page_is_one_that_the_command_line_takes(page: Path) 
         arguments = words(command)
         try:
             parse(arguments or [])
-        except click.MissingParameter:
-            continue  # a sentence about an option
         except click.UsageError as error:
-            wrong.append(f"{command}: {error.format_message()}")
+            if is_runbook(page) or not isinstance(error, click.MissingParameter):
+                wrong.append(f"{command}: {error.format_message()}")
     assert wrong == []
 
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from muster.daemon.web.fleet import Filters
-from tests.docs.commands import ROOT
+from tests.docs.pages import ROOT, absent
 from tests.mutant_floor import EXPLAINED
 
 ROOMS = sorted(each.name for each in (ROOT / "muster").iterdir() if (each / "__init__.py").is_file())
@@ -36,14 +36,6 @@ def is_there(name: str) -> bool:
 def names_of(module: Path) -> set[str]:
     """The words of a module that can be names; empty for one that is not there."""
     return set(re.findall(r"\w+", module.read_text(encoding="utf-8"))) if module.is_file() else set()
-
-
-def absent(path: str, name: str) -> bool:
-    """The file is not there, or has no such function."""
-    file = ROOT / path
-    if not file.is_file():
-        return True
-    return name != "" and not re.search(rf"^ *(async )?def {name}\(", file.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_a_module_that_is_named_is_there() -> None:

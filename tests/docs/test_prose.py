@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.commands import ROOT
-from tests.tools.go_tool import VALE, CannotBuild
+from tests.tools.go_tool import VALE
 
 CONFIGURATION = ROOT / "tools/lengths/vale.ini"
 READ = ("README.md", "CONTRIBUTING.md", "docs", "tests/messages/messages.golden")
@@ -19,11 +19,7 @@ pytestmark = pytest.mark.slow
 
 def findings(*read: str | Path) -> Mapping[str, list[tuple[int, str, str]]]:
     """Return the line, the rule and the text of each finding, by file."""
-    try:
-        program = VALE.path()
-    except CannotBuild as reason:
-        pytest.skip(str(reason))
-    command = [program, f"--config={CONFIGURATION}", "--output=JSON", "--no-exit", *read]
+    command = [VALE.needed(), f"--config={CONFIGURATION}", "--output=JSON", "--no-exit", *read]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
     return {

@@ -48,12 +48,7 @@ class Copy:
         """What Python prints with these arguments, in the copy."""
         environment = os.environ | {"PYTHONPATH": str(self.folder), "NO_COLOR": "1"}
         ran = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
+            [sys.executable, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
         )
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return ran.stdout
@@ -65,7 +60,6 @@ def copy(tmp_path: Path) -> Copy:
 
 
 def recipe(title: str) -> str:
-    """The section of the page with that title."""
     return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 

@@ -15,13 +15,11 @@ class Environment:
     """A virtual environment without pip; the pip of the running interpreter installs into it."""
 
     def __init__(self, path: Path) -> None:
-        """Create it at ``path``."""
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", path], check=True)
         self.path = path
 
     @property
     def site_packages(self) -> Path:
-        """Where it keeps installed packages."""
         return next(self.path.glob("lib/python*/site-packages"))
 
     def run(self, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -31,7 +29,6 @@ class Environment:
         return subprocess.run(program, cwd=self.path, env=environ, capture_output=True, text=True, check=False)
 
     def python(self, code: str) -> subprocess.CompletedProcess[str]:
-        """Run a line of Python in it."""
         return self.run("python", "-c", code)
 
     def pip(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -47,7 +44,6 @@ class Environment:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this source tree."""
     return build(ROOT, tmp_path_factory.mktemp("dist"))
 
 

@@ -39,7 +39,6 @@ class Buildah:
     folder: Path
 
     def command(self, *words: str) -> list[str]:
-        """The command line of a subcommand."""
         storage = ["--root", str(self.folder / "root"), "--runroot", str(self.folder / "run")]
         return ["buildah", *storage, "--storage-driver", "vfs", *words]
 

@@ -14,7 +14,7 @@ echo "$@" >> "$FAKE/calls"
 case "$1" in
 env) echo go1.99.0 ;;
 list)
-    [ ! -f "$FAKE/proxy-down" ] || { rm "$FAKE/proxy-down"; echo "$(cat "$FAKE/said")" >&2; exit 1; }
+    [ ! -f "$FAKE/unfit" ] || { cat "$FAKE/unfit" >&2; exit 1; }
     printf 'build ID mismatch\nnot installed but available in build cache\n\nstale dependency: a/b\n' ;;
 build)
     [ ! -f "$FAKE/broken" ] || { cat "$FAKE/broken" >&2; exit 1; }
@@ -40,7 +40,6 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def calls(fake: Path, verb: str) -> int:
-    """How often Go was called for that."""
     return sum(line.startswith(verb) for line in (fake / "calls").read_text().splitlines())
 
 
@@ -52,21 +51,18 @@ def test_what_is_built_is_not_built_again(fake: Path) -> None:
     assert calls(fake, "build") == len(PROGRAMS)
 
 
-def test_a_checksum_that_is_wrong_is_not_an_excuse(fake: Path) -> None:
-    (fake / "proxy-down").touch()
-    (fake / "said").write_text("verifying module: checksum mismatch")
-    with pytest.raises(RuntimeError, match="checksum mismatch"):
+@pytest.mark.parametrize(
+    ("file", "printed", "error", "words"),
+    [
+        ("unfit", "verifying module: checksum mismatch", RuntimeError, "checksum mismatch"),
+        ("broken", "x.go:1:1: syntax error", RuntimeError, "syntax error"),
+        ("broken", "k8s.io/kubernetes/x: compile: signal: killed", CannotBuild, "too little memory or disk"),
+    ],
+)
+def test_only_what_the_machine_lacks_is_an_excuse(
+    fake: Path, file: str, printed: str, error: type[Exception], words: str
+) -> None:
+    (fake / file).write_text(f"{printed}\n")
+    with pytest.raises(error, match=words):
         binaries.binaries()
     assert calls(fake, "list") == 1
-
-
-def test_a_machine_with_too_little_memory_cannot_build_and_says_so(fake: Path) -> None:
-    (fake / "broken").write_text("k8s.io/kubernetes/x: compile: signal: killed\n")
-    with pytest.raises(CannotBuild, match="too little memory or disk"):
-        binaries.binaries()
-
-
-def test_code_that_does_not_compile_is_not_an_excuse(fake: Path) -> None:
-    (fake / "broken").write_text("x.go:1:1: syntax error\n")
-    with pytest.raises(RuntimeError, match="syntax error"):
-        binaries.binaries()

@@ -1,8 +1,7 @@
 """What the situations of `make real` ask of an experiment, with a watch that has no cluster behind it."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -33,33 +32,24 @@ def site(watch: Watch) -> Site:
     return Site(nothing, stands_in, nothing, "team", nothing)
 
 
-@contextlib.contextmanager
-def fails(why: str) -> Iterator[None]:
-    with pytest.raises(AssertionError, match=why):
-        yield
-
-
-async def test_what_is_seen_and_never_so_is_never_so() -> None:
+async def test_what_never_is_so_and_what_is_so_in_the_end() -> None:
     await site(Watch("Pending", "Running")).never("run", lambda seen: seen.finished, 0)
-
-
-async def test_never_fails_for_what_is_so_for_what_is_not_seen_and_for_a_watch_that_ends() -> None:
-    with fails("^run: Failed"):
-        await site(Watch("Running", "Failed")).never("run", lambda seen: seen.finished, 60)
-    with fails("^run was not seen in 0 s"):
-        await site(Watch()).never("run", lambda seen: seen.finished, 0)
-    with fails("^the watch of run has ended"):
-        await site(Watch("Running", lasts=False)).never("run", lambda seen: seen.finished, 60)
-
-
-async def test_until_fails_for_what_is_not_so_for_what_is_not_seen_and_for_a_watch_that_ends() -> None:
     assert (await site(Watch("Running", "Failed")).until("run", lambda seen: seen.finished, 60)).phase == "Failed"
-    with fails("^run after 0 s: Running"):
-        await site(Watch("Pending", "Running")).until("run", lambda seen: seen.finished, 0)
-    with fails("^run after 0 s: never seen"):
-        await site(Watch()).until("run", lambda seen: seen.finished, 0)
-    with fails("^the watch of run has ended"):
-        await site(Watch("Running", lasts=False)).until("run", lambda seen: seen.finished, 60)
+
+
+@pytest.mark.parametrize(
+    ("asked", "watch", "seconds", "why"),
+    [
+        ("never", Watch("Running", "Failed"), 60, "^run: Failed"),
+        ("never", Watch(), 0, "^run was not seen in 0 s"),
+        ("until", Watch("Pending", "Running"), 0, "^run after 0 s: Running"),
+        ("until", Watch(), 0, "^run after 0 s: never seen"),
+        *((asked, Watch("Running", lasts=False), 60, "^the watch of run has ended") for asked in ("never", "until")),
+    ],
+)
+async def test_never_and_until_fail_with_what_was_seen(asked: str, watch: Watch, seconds: float, why: str) -> None:
+    with pytest.raises(AssertionError, match=why):
+        await getattr(site(watch), asked)("run", lambda seen: seen.finished, seconds)
 
 
 async def test_a_request_that_times_out_is_not_the_end_of_the_time() -> None:

@@ -70,5 +70,4 @@ def _with_needs(packages: Sequence[str]) -> list[str]:
 
 
 def run(command: Sequence[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run it with its output as text."""
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=_PATIENCE)

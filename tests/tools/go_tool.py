@@ -15,6 +15,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 CACHE_VARIABLE = "MUSTER_TOOLS_CACHE"
 NO_BUILD_VARIABLE = "MUSTER_TOOLS_NO_BUILD"
 """Set to anything: programs that are not built yet count as missing."""
@@ -79,6 +81,13 @@ class GoTool:
         if self.on_request:
             raise CannotBuild(f"{self.program} is not built: {self.on_request} builds it, in some minutes")
         return self.built()
+
+    def needed(self) -> Path:
+        """The program. Skips the test, with the reason, where there is none."""
+        try:
+            return self.path()
+        except CannotBuild as missing:
+            pytest.skip(str(missing))
 
     def built(self) -> Path:
         """The program, built if it is not there yet, also one that is built on request only."""
