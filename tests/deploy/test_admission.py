@@ -28,7 +28,6 @@ BINDINGS = {each["metadata"]["name"]: each for each in OBJECTS if each["kind"] =
 
 
 def expressions(policy: dict[str, Any]) -> Iterator[str]:
-    """All of its CEL."""
     for each in (*policy["spec"].get("variables", ()), *policy["spec"]["validations"]):
         yield from (each[field] for field in ("expression", "messageExpression") if field in each)
 

@@ -19,12 +19,7 @@ PAGE = (ROOT / "docs/chart.md").read_text(encoding="utf-8")
 STUCK = {"type": "Stuck", "status": "True", "reason": "RanksMissing", "message": "3/4 ranks arrived; missing rank 2"}
 MOVES = {**STUCK, "status": "False"}
 
-ARGO = {
-    Phase.RUNNING: "Healthy",
-    Phase.SUCCEEDED: "Healthy",
-    Phase.FAILED: "Degraded",
-    Phase.SUSPENDED: "Suspended",
-}
+ARGO = {Phase.RUNNING: "Healthy", Phase.SUCCEEDED: "Healthy", Phase.FAILED: "Degraded", Phase.SUSPENDED: "Suspended"}
 
 
 def status(phase: str, *conditions: dict[str, str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from tests.deploy.test_gitops import FLUX as EXPRESSIONS
 from tests.deploy.test_gitops import HEALTH, MOVES, STUCK, status
 from tests.deploy.test_gitops import argo as computed
 from tests.deploy.test_gitops import flux as evaluated
-from tests.tools.go_tool import ARGO, FLUX, CannotBuild, GoTool
+from tests.tools.go_tool import ARGO, FLUX, GoTool
 
 pytestmark = pytest.mark.slow
 
@@ -39,12 +39,7 @@ def argo(*objects: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def answers_of(tool: GoTool, given: dict[str, Any]) -> list[dict[str, str]]:
-    """What the program prints."""
-    try:
-        program = tool.path()
-    except CannotBuild as missing:
-        pytest.skip(str(missing))
-    done = subprocess.run([program], input=json.dumps(given), capture_output=True, text=True, check=False)
+    done = subprocess.run([tool.needed()], input=json.dumps(given), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     answer: list[dict[str, str]] = json.loads(done.stdout)
     return answer

@@ -18,7 +18,6 @@ FOLDER = ROOT / "deploy" / "krew"
 
 @pytest.fixture
 def spec() -> dict[str, Any]:
-    """The spec of the manifest."""
     manifest: dict[str, Any] = yaml.safe_load((FOLDER / "muster.yaml").read_text(encoding="utf-8"))
     found: dict[str, Any] = manifest["spec"]
     return found

@@ -12,7 +12,7 @@ import yaml
 
 from deploy.helm.manifests import render
 from deploy.helm.rights import CLUSTER, where_of
-from tests.tools.go_tool import HELM, CannotBuild
+from tests.tools.go_tool import HELM
 
 Object = dict[str, Any]
 Rendered = Callable[..., list[Object]]
@@ -21,10 +21,7 @@ Rendered = Callable[..., list[Object]]
 @pytest.fixture(scope="session")
 def helm() -> Path:
     """The helm of tests/tools/helm; built once, which takes some minutes."""
-    try:
-        return HELM.path()
-    except CannotBuild as missing:
-        pytest.skip(str(missing))
+    return HELM.needed()
 
 
 @pytest.fixture(scope="session")
@@ -59,3 +56,21 @@ def one(objects: list[Object], kind: str, name: str = "") -> Object:
     """The object of a kind, of that name where the kind comes more than once."""
     (found,) = (each for each in objects if each["kind"] == kind and name in ("", each["metadata"]["name"]))
     return found
+
+
+def arguments(objects: list[Object]) -> list[str]:
+    """The flags of musterd."""
+    found: list[str] = one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+    return found
+
+
+def is_restricted(spec: Object) -> bool:
+    """Whether a pod of one container satisfies the Pod Security profile restricted."""
+    ((container,), of_pod) = spec["containers"], spec["securityContext"]
+    of_container = {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    as_no_root = of_pod["runAsNonRoot"] is True and of_pod["seccompProfile"] == {"type": "RuntimeDefault"}
+    return as_no_root and container["securityContext"] == of_container

@@ -22,29 +22,16 @@ class Case:
     """Kinds that are not there."""
 
     def options(self) -> tuple[str, ...]:
-        """Options of helm."""
         found = ["--set", self.values] if self.values else []
         for each in self.as_json:
             found += ["--set-json", each]
         return (*found, *(("--api-versions", "monitoring.coreos.com/v1") if self.monitoring else ()))
 
 
-DEFAULT = frozenset(
-    {
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "CustomResourceDefinition",
-        "Deployment",
-        "FlowSchema",
-        "NetworkPolicy",
-        "PodDisruptionBudget",
-        "PriorityClass",
-        "Role",
-        "RoleBinding",
-        "Service",
-        "ServiceAccount",
-    }
-)
+OF_CLUSTER = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "FlowSchema", "PriorityClass"}
+"""Kinds without a namespace."""
+OTHERS = {"Deployment", "NetworkPolicy", "PodDisruptionBudget", "Role", "RoleBinding", "Service", "ServiceAccount"}
+DEFAULT = frozenset(OF_CLUSTER | OTHERS)
 MONITORING = frozenset({"ServiceMonitor", "PrometheusRule", "ConfigMap"})
 
 MATRIX = {

@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from deploy.helm.manifests import RenderFailed, render
 from deploy.helm.values import NOT_IN_THE_CHART
 from muster.daemon.settings import Settings, from_command_line
-from tests.deploy.chart.test_settings import arguments
+from tests.deploy.chart.conftest import arguments
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -40,25 +40,11 @@ CHOSEN = [
 ]
 
 
+RUNBOOKS = ("https://a", "http://a/b?c#d", "/runbooks", "https://a b", "https://a<b", 'https://a"b', "https://a'b")
+PAGES = ("https://a", "http://a.b:1/", "https://a/b", "https://", "https://a,b", "https://[::1]", "https://a:x", "")
 VALUES = {
-    "runbook_url": (
-        "prometheusRule.runbookUrl",
-        (
-            "https://a",
-            "http://a/b?c#d",
-            "/runbooks",
-            "https://a b",
-            "https://a<b",
-            'https://a"b',
-            "https://a'b",
-            "ftp://a",
-            "",
-        ),
-    ),
-    "http_names": (
-        "externalUrl",
-        ("https://a", "http://a.b:1/", "https://a/b", "https://", "https://a,b", "https://[::1]", "https://a:x", ""),
-    ),
+    "runbook_url": ("prometheusRule.runbookUrl", (*RUNBOOKS, "ftp://a", "")),
+    "http_names": ("externalUrl", PAGES),
     "watch_kinds": ("watch.kinds", ("all", "jobs,pods", "jobs,,pods", "job", "pods,all", "jobsets", "")),
     "progress_port": ("progress.port", (8443, 1, 65535)),
     "lease_name": ("fullnameOverride", ("a.b", "a" * 50, "a" * 51, "musterd")),

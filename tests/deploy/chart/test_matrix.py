@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from deploy.helm.rights import CLUSTER
-from tests.deploy.chart.conftest import Object, Rendered, grants, one
-from tests.deploy.chart.matrix import DEFAULT, MATRIX, Case
+from tests.deploy.chart.conftest import Object, Rendered, grants, is_restricted, one
+from tests.deploy.chart.matrix import DEFAULT, MATRIX, OF_CLUSTER, Case
 from tests.deploy.chart.shapes import problems
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -47,23 +47,15 @@ def test_no_object_comes_twice_and_each_is_labelled_as_a_part_of_muster(objects:
 
 
 def test_every_namespaced_object_names_its_namespace(case: Case, objects: list[Object]) -> None:
-    whole = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "FlowSchema", "PriorityClass"}
-    named = {each["metadata"]["namespace"] for each in objects if each["kind"] not in whole}
+    named = {each["metadata"]["namespace"] for each in objects if each["kind"] not in OF_CLUSTER}
     assert named <= {case.namespace, "lab", "monitoring", "grafana"}
-    assert not [each for each in objects if each["kind"] in whole and "namespace" in each["metadata"]]
+    assert not [each for each in objects if each["kind"] in OF_CLUSTER and "namespace" in each["metadata"]]
 
 
 def test_the_pod_satisfies_the_restricted_profile(case: Case, objects: list[Object]) -> None:
     spec = pod(objects)["spec"]
     (container,) = spec["containers"]
-    assert (
-        spec["securityContext"].items() >= {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}.items()
-    )
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
-    }
+    assert is_restricted(spec)
     assert not spec.keys() & {"hostPID", "hostIPC"}
     assert spec.get("hostNetwork", False) is case.privileged
     assert not [port for port in container["ports"] if "hostPort" in port]

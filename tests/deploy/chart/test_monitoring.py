@@ -14,7 +14,7 @@ from deploy.helm.copies import ROOT
 from deploy.prometheus import groups
 from deploy.prometheus.text import plain
 from deploy.prometheus.values import defaults
-from tests.deploy.chart.conftest import Object, Rendered, one
+from tests.deploy.chart.conftest import Object, Rendered, arguments, one
 from tests.deploy.chart.shapes import problems
 from tests.docs.pages import blocks
 
@@ -159,4 +159,4 @@ def test_the_values_for_production_render(rendered: Rendered, tmp_path: Path) ->
     objects = rendered(*MONITORING, "--values", str(values))
     assert not [problem for each in objects for problem in problems(each)]
     assert {"ServiceMonitor", "PrometheusRule", "Ingress", "NetworkPolicy"} <= {each["kind"] for each in objects}
-    assert "--owner-labels=team" in one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "--owner-labels=team" in arguments(objects)

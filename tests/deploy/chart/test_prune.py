@@ -6,12 +6,11 @@ import click
 import pytest
 
 from muster.cli.commands.deleting import prune
-from tests.deploy.chart.conftest import Rendered, one
+from tests.deploy.chart.conftest import Rendered, is_restricted, one
 from tests.deploy.chart.matrix import MATRIX
 
 pytestmark = pytest.mark.slow
 
-RESTRICTED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 CASES = {name: case for name, case in MATRIX.items() if "CronJob" in case.expect}
 
 
@@ -33,10 +32,7 @@ def test_its_command_is_one_that_muster_prune_reads(template: dict[str, Any]) ->
 
 
 def test_its_pod_satisfies_the_restricted_profile(template: dict[str, Any]) -> None:
-    (container,) = template["spec"]["containers"]
-    assert template["spec"]["securityContext"]["runAsNonRoot"] is True
-    assert template["spec"]["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert container["securityContext"] == RESTRICTED
+    assert is_restricted(template["spec"])
     assert template["spec"]["serviceAccountName"] == "musterd-prune"
 
 

@@ -86,9 +86,7 @@ def test_times_of_the_lease_are_refused_where_musterd_would_not_start(
         starts = False
     try:
         render(
-            helm,
-            "--set",
-            f"settings.leaseDuration={lease},settings.renewDeadline={renew},settings.retryPeriod={retry}",
+            helm, "--set", f"settings.leaseDuration={lease},settings.renewDeadline={renew},settings.retryPeriod={retry}"
         )
     except RenderFailed:
         renders = False

@@ -9,7 +9,7 @@ import yaml
 from deploy.helm.manifests import MUSTERD, READERS, render
 from deploy.helm.rights import CLUSTER, GRANTING, NoReason, rows, table
 from muster.kinds.registry import WATCHED_KINDS
-from tests.deploy.chart.conftest import Rendered, grants
+from tests.deploy.chart.conftest import Rendered, arguments, grants
 
 pytestmark = pytest.mark.slow
 
@@ -55,8 +55,7 @@ def test_queues_of_kueue_have_rights_of_their_own(rendered: Rendered, namespace:
     found = {(where, right) for where, right, _ in grants(objects, "musterd") if right[0] == "kueue.x-k8s.io"}
     workloads = {(namespace, (group, name, verb)) for group, name, verbs in QUEUE for verb in verbs.split()}
     assert found == workloads | {(CLUSTER, each) for each in FLAVORS}
-    (deployment,) = (each for each in objects if each["kind"] == "Deployment")
-    assert "--kueue" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "--kueue" in arguments(objects)
 
 
 def test_what_is_made_of_a_watched_object_may_be_read_and_not_ended(rendered: Rendered) -> None:
@@ -106,8 +105,7 @@ def test_runs_of_other_controllers_have_a_role_of_their_own(rendered: Rendered, 
         found = {(where, right) for where, right, _ in grants(objects, "musterd") if right[0] in ("batch", "ray.io")}
         kinds = (("batch", "jobs"), ("ray.io", "rayjobs"))
         assert found == {(namespace, (*kind, verb)) for kind in kinds for verb in verbs.split()}
-        (deployment,) = (each for each in objects if each["kind"] == "Deployment")
-        assert "--watch-kinds=jobs,rayjobs,pods" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+        assert "--watch-kinds=jobs,rayjobs,pods" in arguments(objects)
 
 
 def test_all_watched_kinds_have_their_rights(rendered: Rendered) -> None:

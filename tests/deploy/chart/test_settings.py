@@ -14,7 +14,7 @@ from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.readers import Refused, check_host
 from muster.kube.authentication.credentials import is_loopback
 from muster.metrics.runbooks import PLACES, SERVED
-from tests.deploy.chart.conftest import Object, Rendered, one
+from tests.deploy.chart.conftest import Object, Rendered, arguments, one
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -48,11 +48,6 @@ OTHER: dict[str, Any] = {
     "uvloop": False,
 }
 """A value of each setting that is neither its default nor the chart's."""
-
-
-def arguments(objects: list[Object]) -> list[str]:
-    found: list[str] = one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
-    return found
 
 
 def test_every_setting_is_a_value_or_has_a_reason_why_not() -> None:

@@ -9,7 +9,7 @@ import yaml
 
 from deploy.helm.copies import ROOT
 from deploy.prometheus.groups import GROUPS
-from tests.deploy.chart.conftest import Rendered, one
+from tests.deploy.chart.conftest import Rendered, arguments, one
 from tests.deploy.chart.shapes import problems
 from tests.deploy.chart.test_monitoring import ALL, MONITORING
 from tests.deploy.prometheus.case import DAEMON, EXPERIMENT, reason, with_audience
@@ -49,7 +49,7 @@ def test_all_series_of_a_shard_have_its_label_and_musterd_shows_its_name(rendere
     monitor = one(objects, "ServiceMonitor")
     assert problems(monitor) == []
     assert monitor["spec"]["endpoints"][0]["relabelings"] == [{"targetLabel": "shard", "replacement": "vision"}, *own]
-    assert "--shard=vision" in one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "--shard=vision" in arguments(objects)
     assert "relabelings" not in one(rendered(*MONITORING), "ServiceMonitor")["spec"]["endpoints"][0]
 
 
@@ -97,7 +97,7 @@ def test_releases_of_the_page_share_no_object(rendered: Rendered, tmp_path: Path
     seen: set[tuple[str, str, str]] = set()
     for objects, team in zip(releases, ("team-a", "team-b"), strict=True):
         assert not [problem for each in objects for problem in problems(each)]
-        assert f"--namespace={team}" in one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+        assert f"--namespace={team}" in arguments(objects)
         own = {(each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]) for each in objects}
         assert not seen & own, "Helm refuses an object of another release"
         seen |= own

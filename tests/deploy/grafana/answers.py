@@ -64,7 +64,6 @@ def without_defaults(expr: str) -> str:
 
 
 async def ask(server: Prometheus, query: Query, choice: Choice, since: float, now: float) -> Answer:
-    """Put one query."""
     expr = interpolated(without_defaults(query.expr), choice)
     if query.over_time:
         series = await server.query_range(expr, since, now, STEP)

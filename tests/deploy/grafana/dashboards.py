@@ -39,7 +39,6 @@ class Query:
 
     @property
     def metrics(self) -> frozenset[str]:
-        """The metrics that it names."""
         return frozenset(_NAME.findall(self.expr))
 
     @property
@@ -58,8 +57,6 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """One file."""
-
     path: Path
     content: dict[str, Any]
 
@@ -95,7 +92,6 @@ class Dashboard:
 
     @property
     def variables(self) -> dict[str, dict[str, Any]]:
-        """Its variables by name."""
         return {variable["name"]: variable for variable in self.content["templating"]["list"]}
 
     @property
@@ -113,5 +109,4 @@ class Dashboard:
 
 
 def dashboards() -> list[Dashboard]:
-    """All of them."""
     return [Dashboard(path, json.loads(path.read_text(encoding="utf-8"))) for path in FILES]

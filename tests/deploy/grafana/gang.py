@@ -11,7 +11,6 @@ import time
 
 
 def main() -> None:
-    """Run one rank."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--absent", type=int, default=-1)
     parser.add_argument("--dies", type=int, default=-1)

@@ -59,7 +59,6 @@ class Proxy:
         self._watches.clear()
 
     async def step(self, request: Request, reply: Reply) -> None:
-        """Answer one request."""
         for refused in self.refusals:
             if refused.matches(request):
                 waits = {"Retry_After": "1"} if refused.code == 429 else {}

@@ -31,7 +31,6 @@ class Series:
 
     @property
     def last(self) -> float:
-        """Its last value."""
         return self.points[-1][1]
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from muster.api.names import LABEL_EPOCH, QUEUE_LABEL
 from muster.client import Client, Snapshot
@@ -18,7 +19,7 @@ Holds = Callable[[Snapshot], bool]
 Deed = Callable[[Client, Snapshot], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Situation:
     """One experiment. ``deed`` is done once ``ready`` holds; the situation has come when ``holds`` does."""
 
@@ -41,7 +42,6 @@ class Situation:
 
     @property
     def manifest(self) -> str:
-        """The Experiment."""
         resources = "resources: {cpus: 0.01, memory: 0.5}"
         types = {
             "jax": f"worker: {{count: {self.members}, {resources}}}",
@@ -112,141 +112,45 @@ _GANG = "python3 -u tests/deploy/grafana/gang.py"
 _EPOCHS = tuple(f'"{LABEL_EPOCH}":"{epoch}"' for epoch in (0, 1))
 _RESTARTS = "  restartPolicy: {backoffLimit: 3, backoff: {initial: 2s}}"
 
+
+def _jax(name: str, command: str, members: int, holds: Holds, namespace: str = "vision", **more: Any) -> Situation:
+    return Situation(name, namespace, "jax", command, members, holds, **more)
+
+
+def _jobset(name: str, command: str, holds: Holds, **more: Any) -> Situation:
+    return Situation(name, "speech", "jobset", command, 2, holds, **more)
+
+
+def _ray(name: str, members: int, holds: Holds, **more: Any) -> Situation:
+    return Situation(name, RAY_NAMESPACE, "kuberay", "true", members, holds, **more)
+
+
 SITUATIONS = (
-    Situation(
-        name="healthy",
-        namespace="vision",
-        operator="jax",
-        command=f"{_GANG} --steps",
-        members=2,
-        holds=_running,
-        values={(4, ""): 0, (6, ""): 0, (20, "arrived"): 2},
-    ),
-    Situation(
-        name="rank-missing",
-        namespace="vision",
-        operator="jax",
-        command=f"{_GANG} --absent 1",
-        members=3,
-        holds=_stuck("RanksMissing"),
-        values={(2, "RanksMissing"): 1, (4, ""): 1, (20, "arrived"): 2, (21, "NotArrived"): 1},
-    ),
-    Situation(
-        name="restarted",
-        namespace="vision",
-        operator="jax",
-        command=f"{_GANG} --dies 1 --steps",
-        members=2,
-        more=_RESTARTS,
-        holds=_runs_again,
-        values={(6, ""): 1, (30, "failures"): 1, (30, "disruptions"): 0, (34, "Error"): 1, (31, "epoch"): 1},
-    ),
-    Situation(
-        name="frozen",
-        namespace="speech",
-        operator="jax",
-        command=_GANG,
-        members=2,
-        late=True,  # after some minutes the other rank gives the coordinator up, and the gang restarts
-        ready=_running,
-        deed=freeze_the_coordinator,
-        holds=_stuck("CoordinatorUnreachable"),
-        values={(2, "CoordinatorUnreachable"): 1},
-    ),
-    Situation(
-        name="disrupted",
-        namespace="speech",
-        operator="jobset",
-        command="sleep 3600",
-        members=2,
-        more=_RESTARTS,
-        ready=_running,
-        deed=delete_a_pod,
-        holds=_runs_again,
-        values={(6, ""): 1, (30, "failures"): 0, (30, "disruptions"): 1},
-    ),
+    _jax("healthy", f"{_GANG} --steps", 2, _running, values={(4, ""): 0, (6, ""): 0, (20, "arrived"): 2}),
+    _jax("rank-missing", f"{_GANG} --absent 1", 3, _stuck("RanksMissing"),
+         values={(2, "RanksMissing"): 1, (4, ""): 1, (20, "arrived"): 2, (21, "NotArrived"): 1}),
+    _jax("restarted", f"{_GANG} --dies 1 --steps", 2, _runs_again, more=_RESTARTS,
+         values={(6, ""): 1, (30, "failures"): 1, (30, "disruptions"): 0, (34, "Error"): 1, (31, "epoch"): 1}),
+    _jax("frozen", _GANG, 2, _stuck("CoordinatorUnreachable"), "speech",
+         late=True,  # after some minutes the other rank gives the coordinator up, and the gang restarts
+         ready=_running, deed=freeze_the_coordinator, values={(2, "CoordinatorUnreachable"): 1}),
+    _jobset("disrupted", "sleep 3600", _runs_again, more=_RESTARTS, ready=_running, deed=delete_a_pod,
+            values={(6, ""): 1, (30, "failures"): 0, (30, "disruptions"): 1}),
     *(
-        Situation(
-            name=name,
-            namespace="speech",
-            operator="jobset",
-            command="sleep 3600",
-            members=2,
-            holds=_stuck("QuotaExceeded"),
-            values={(2, "QuotaExceeded"): 1, (21, "Refused"): 2},
-        )
+        _jobset(name, "sleep 3600", _stuck("QuotaExceeded"), values={(2, "QuotaExceeded"): 1, (21, "Refused"): 2})
         for name in ("refused", "refused-2", "refused-3")  # three runs are an incident
     ),
-    Situation(
-        name="queued",
-        namespace="speech",
-        operator="jobset",
-        command="sleep 3600",
-        members=2,
-        queue="gpus",
-        holds=lambda seen: seen.phase == "Queued",
-        values={(1, "Queued"): 1},
-    ),
-    Situation(
-        name="ray-missing",
-        namespace=RAY_NAMESPACE,
-        operator="kuberay",
-        command="true",
-        members=2,
-        holds=_stuck("RanksMissing"),
-        values={(2, "RanksMissing"): 1, (20, "arrived"): 2},
-    ),
-    Situation(
-        name=RAY_RESTARTED,
-        namespace=RAY_NAMESPACE,
-        operator="kuberay",
-        command="true",
-        members=1,
-        more=_RESTARTS,
-        holds=lambda seen: _runs_again(seen) and bool(seen.status.attempts),
-        values={(6, ""): 1, (31, "epoch"): 1},
-    ),
-    Situation(
-        name="ray-frozen",
-        namespace=RAY_NAMESPACE,
-        operator="kuberay",
-        command="true",
-        members=1,
-        late=True,
-        ready=_running,
-        deed=freeze_the_coordinator,
-        holds=_stuck("CoordinatorUnreachable"),
-        values={(2, "CoordinatorUnreachable"): 1},
-    ),
-    Situation(
-        name="finished",
-        namespace="speech",
-        operator="jobset",
-        command="sleep 2",
-        members=2,
-        holds=_ended("AllMembersSucceeded"),
-        values={(1, "Succeeded"): 1},
-    ),
-    Situation(
-        name="failed",
-        namespace="speech",
-        operator="jobset",
-        command="sleep 1; exit 3",
-        members=2,
-        holds=_ended("BackoffLimitExceeded"),
-        values={(1, "Failed"): 1},
-    ),
-    Situation(
-        name="fails-again",
-        namespace="speech",
-        operator="jobset",
-        command="sleep 1; exit 3",
-        members=2,
-        more=f"{_RESTARTS[:-1]}, sameFailureAction: Fail}}",
-        holds=_ended("SameFailureAgain"),
-        values={(1, "Failed"): 1},
-    ),
-)
+    _jobset("queued", "sleep 3600", lambda seen: seen.phase == "Queued", queue="gpus", values={(1, "Queued"): 1}),
+    _ray("ray-missing", 2, _stuck("RanksMissing"), values={(2, "RanksMissing"): 1, (20, "arrived"): 2}),
+    _ray(RAY_RESTARTED, 1, lambda seen: _runs_again(seen) and bool(seen.status.attempts), more=_RESTARTS,
+         values={(6, ""): 1, (31, "epoch"): 1}),
+    _ray("ray-frozen", 1, _stuck("CoordinatorUnreachable"), late=True, ready=_running, deed=freeze_the_coordinator,
+         values={(2, "CoordinatorUnreachable"): 1}),
+    _jobset("finished", "sleep 2", _ended("AllMembersSucceeded"), values={(1, "Succeeded"): 1}),
+    _jobset("failed", "sleep 1; exit 3", _ended("BackoffLimitExceeded"), values={(1, "Failed"): 1}),
+    _jobset("fails-again", "sleep 1; exit 3", _ended("SameFailureAgain"), values={(1, "Failed"): 1},
+            more=f"{_RESTARTS[:-1]}, sameFailureAction: Fail}}"),
+)  # fmt: skip
 
 
 def refusals() -> list[Refusal]:
@@ -275,11 +179,7 @@ def labelled_pods() -> list[Mapping[str, object]]:
         {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": {
-                "name": f"{WATCHED}-{rank}",
-                "labels": {OBSERVE: WATCHED},
-                "annotations": {SIZE: "3"},
-            },
+            "metadata": {"name": f"{WATCHED}-{rank}", "labels": {OBSERVE: WATCHED}, "annotations": {SIZE: "3"}},
             "spec": {"containers": [container], "restartPolicy": "Never", "nodeName": "local"},
         }
         for rank in range(2)

@@ -2,9 +2,7 @@
 
 from typing import cast
 
-import pytest
-
-from tests.deploy.grafana.answers import Answer, ask, ask_all, choices, empty, interpolated, without_defaults
+from tests.deploy.grafana.answers import ask, ask_all, empty
 from tests.deploy.grafana.dashboards import Query, dashboards
 from tests.deploy.grafana.server import Prometheus, Series
 
@@ -28,38 +26,25 @@ class OneAnswer:
     async def label_values(self, selector: str, label: str) -> list[str]:
         self.asked.append(f"{label} of {selector}")
         known = {"namespace": ["speech", "vision"], "experiment": ["a.b", "c"], "instance": ["127.0.0.1:8080"]}
-        return known.get(label, [])  # one cluster, whose scrapes say nothing of it
+        return known.get(label, [])  # one cluster, whose scrapes have no label of it
 
 
-def query(expr: str, number: int = 1) -> Query:
-    return Query("board", "panel", number, "A", expr, "", over_time=False)
-
-
-async def answer(expr: str, *points: tuple[float, float]) -> Answer:
-    server = OneAnswer(Series({}, points))
-    return await ask(cast("Prometheus", server), query(expr), {}, 0.0, 1.0)
-
-
-async def test_a_query_whose_values_are_all_nan_is_without_data() -> None:
-    assert empty([await answer("a", (0.0, NAN), (1.0, NAN))]) == [query("a")]
-    assert not empty([await answer("a", (0.0, NAN), (1.0, 0.0))])
-
-
-@pytest.mark.parametrize("text", ["sum(a) or vector(0)", "sum(a) or on () vector(0)"])
-def test_a_default_is_taken_away_before_the_query_is_put(text: str) -> None:
-    assert without_defaults(text) == "sum(a)"
+async def test_a_query_whose_values_are_all_nan_is_without_data_also_where_it_has_a_default() -> None:
+    for default in ("vector(0)", "on () vector(0)"):
+        query = Query("board", "panel", 1, "A", f"sum(a) or {default}", "", over_time=False)
+        for last, found in ((NAN, [query]), (0.0, [])):
+            server = OneAnswer(Series({}, ((0.0, NAN), (1.0, last))))
+            assert empty([await ask(cast("Prometheus", server), query, {}, 0.0, 1.0)]) == found
+            assert server.asked == ["sum(a)"]
 
 
 async def test_a_query_is_put_for_every_choice_of_the_variables_it_reads() -> None:
-    server = OneAnswer()
-    board = next(one for one in dashboards() if one.path.stem == "muster-experiment")
+    """All stands for the values that there are, with dots escaped for Prometheus."""
+    server, boards = OneAnswer(), {one.path.stem: one for one in dashboards()}
+    board = boards["muster-experiment"]
     found = await ask_all(cast("Prometheus", server), [board], 0.0, 1.0)
     assert len(found) == sum(4 if "experiment" in each.variables else 1 for each in board.queries)
     assert 'experiment of muster_experiment_info{cluster="",namespace="vision"}' in server.asked
+    await ask_all(cast("Prometheus", server), [boards["muster-daemon"]], 0.0, 1.0)
+    assert [text for text in server.asked if 'instance=~"(127\\\\.0\\\\.0\\\\.1:8080)"' in text]
     assert not [text for text in server.asked if "$" in text]
-
-
-async def test_all_stands_for_the_values_that_there_are_with_dots_escaped_for_prometheus() -> None:
-    board = next(one for one in dashboards() if one.path.stem == "muster-daemon")
-    (choice,) = await choices(cast("Prometheus", OneAnswer()), board)
-    assert interpolated('up{instance=~"$instance"}', choice) == 'up{instance=~"(127\\\\.0\\\\.0\\\\.1:8080)"}'

@@ -85,7 +85,6 @@ class Case:
     """The runs have the series of a large fleet: those that the catalogue marks, with the zeros that it marks."""
 
     def inputs(self) -> dict[str, str]:
-        """All series of the case."""
         base = {**DAEMON, **EXPERIMENT}
         kept = {name: values for name, values in base.items() if name.partition("{")[0] not in self.without}
         found = {with_audience(name): values for name, values in {**kept, **self.series}.items()}

@@ -1,7 +1,7 @@
 """What keeps other alerts back goes on for longer than they do, whatever gap there is in what Prometheus hears."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -123,10 +123,3 @@ def test_through_a_gap_an_incident_goes_on_and_keeps_its_runs_back(
 
 def of_shard(name: str, shard: str) -> str:
     return name.replace("{", f'{{shard="{shard}",', 1) if shard else name
-
-
-def promtool(series: Mapping[str, str], queries: dict[str, list[float]], at: int, folder: Path) -> str:
-    """What `promtool test rules` says against these answers at that second; empty if all hold."""
-    order = [group.name for group in GROUPS if not group.option]
-    expected = {expr: dict(zip(["{}"], values, strict=False)) for expr, values in queries.items()}
-    return answered([RULES], order, series, expected, at, folder)

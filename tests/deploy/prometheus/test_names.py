@@ -1,4 +1,4 @@
-"""Rules and runbooks speak only of metrics, labels and label values that musterd exports."""
+"""Rules and runbooks speak only of metrics, labels and label values that musterd exports; each alert has its cases."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.prometheus.groups import GROUPS
+from deploy.prometheus.groups import ALERTS, GROUPS
 from deploy.prometheus.row import Alert, Recording
 from muster.metrics.catalogue import CATALOGUE
 from muster.metrics.rows import experiment
@@ -37,9 +37,10 @@ def exported() -> Iterator[tuple[str, set[str]]]:
     """What a query can name, and the labels it has."""
     yield "up", set()  # Prometheus' own, of each scrape
     for row in CATALOGUE:
-        yield row.name, set(row.labels)
-        if row.type is Type.HISTOGRAM:
-            yield from ((f"{row.name}{suffix}", {*row.labels, "le"}) for suffix in ("_bucket", "_sum", "_count"))
+        if row.type is not Type.HISTOGRAM:
+            yield row.name, set(row.labels)
+            continue
+        yield from ((f"{row.name}{suffix}", {*row.labels, "le"}) for suffix in ("_bucket", "_sum", "_count"))
 
 
 LABELS = dict(exported())
@@ -95,3 +96,8 @@ def test_a_case_scrapes_what_musterd_exports(case: Case) -> None:
     for series in case.inputs():
         metric, _, matchers = series.removesuffix("}").partition("{")
         assert {label for label, _ in MATCHER.findall(matchers)} - OF_THE_SCRAPE <= LABELS[metric]
+
+
+def test_an_alert_has_a_case_that_fires_it_and_one_that_does_not() -> None:
+    found = {(case.alert, case.fires_after is not None) for case in CASES}
+    assert found == {(alert.name, fires) for alert in ALERTS for fires in (True, False)}

@@ -12,9 +12,10 @@ from deploy.prometheus.groups import ALERTS, GROUPS
 from deploy.prometheus.row import GIVEN, PLACEHOLDER, Alert
 from deploy.prometheus.text import chart, plain
 from deploy.prometheus.values import defaults
-from muster.state.vocabulary.rules import CLOCKS, ClockRule
+from muster.state.vocabulary.rules import CLOCKS
 from tools.reasons.rows import STUCK
 
+CLOCKED = {clock.reason for clock in CLOCKS}
 PER_ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
 
 
@@ -49,21 +50,11 @@ def test_a_reason_of_stuck_belongs_to_one_alert() -> None:
     assert len(set(reasons.CLAIMED)) == len(reasons.CLAIMED)
 
 
-@pytest.mark.parametrize("reason", [reason for row in STUCK for reason in row.reasons])
-def test_a_reason_that_the_page_explains_reaches_one_alert(reason: str) -> None:
-    assert len(alerts_about(reason)) == 1
-
-
-def alerts_about(reason: str) -> set[str]:
-    """The alerts that fire on that reason."""
+@pytest.mark.parametrize("reason", sorted({reason for row in STUCK for reason in row.reasons} | CLOCKED))
+def test_a_reason_that_the_page_explains_or_a_clock_has_reaches_one_alert(reason: str) -> None:
     fires = [(alert.name, alert.expr.partition("unless")[0]) for alert in ALERTS]
     matchers = [(name, found) for name, expr in fires for found in re.findall(r'reason(=~|!~)"([^"]*)"', expr)]
-    return {name for name, (how, pattern) in matchers if bool(re.fullmatch(pattern, reason)) == (how == "=~")}
-
-
-@pytest.mark.parametrize("clock", CLOCKS, ids=lambda clock: clock.name.value)
-def test_a_clock_that_alerts_reaches_one_alert(clock: ClockRule) -> None:
-    assert len(alerts_about(clock.reason)) == 1
+    assert len({name for name, (how, pattern) in matchers if bool(re.fullmatch(pattern, reason)) == (how == "=~")}) == 1
 
 
 @PER_ALERT

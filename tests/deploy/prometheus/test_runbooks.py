@@ -1,11 +1,8 @@
-"""Each alert has a runbook, and what a runbook says to type exists."""
+"""Each alert has a runbook. That its commands exist is asked in tests/docs/test_commands_parse.py."""
 
 import re
-import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
 from deploy.prometheus.__main__ import STANDARD
@@ -13,7 +10,6 @@ from deploy.prometheus.groups import ALERTS
 from deploy.prometheus.pages import RUN, SILENCED
 from deploy.prometheus.text import plain
 from deploy.prometheus.values import defaults
-from muster.cli.main import muster
 from muster.daemon.web.page.document import book
 from muster.metrics.runbooks import PAGES as DECLARED
 from muster.metrics.runbooks import PLACES, PUBLISHED, SERVED
@@ -21,20 +17,7 @@ from tests.deploy.prometheus.cases import CASES
 from tests.deploy.prometheus.promtool import ROOT
 
 PAGES = sorted(page for page in (ROOT / "docs" / "runbooks").glob("*.md") if page.stem != "README")
-PER_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-
 HEADING = re.compile(r"^## (Muster.*)$", re.MULTILINE)
-BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
-INLINE = re.compile(r"`((?:muster|kubectl) [^`]+)`")
-PLACEHOLDERS = {"N": "3"}
-
-
-def lines(page: Path) -> Iterator[str]:
-    """The commands of a page, one a line."""
-    text = page.read_text(encoding="utf-8")
-    for block in BLOCK.findall(text):
-        yield from block.replace("\\\n", " ").splitlines()
-    yield from (" ".join(found.split()) for found in INLINE.findall(text))
 
 
 def test_every_alert_is_declared_on_one_page_and_is_a_heading_of_it() -> None:
@@ -58,30 +41,13 @@ def test_the_rules_lead_to_the_runbooks_at_the_address_that_is_asked_for() -> No
     assert urls[0] == f"{there}/shared-causes.md#musterincident"
 
 
-@PER_PAGE
-def test_every_muster_command_of_a_runbook_exists_with_its_options(page: Path) -> None:
-    for line in lines(page):
-        words = [PLACEHOLDERS.get(word, word) for word in shlex.split(line)]
-        if words[0] == "muster":
-            parse(muster, words[1:])
-
-
-def parse(command: click.Command, words: list[str]) -> None:
-    """Let click parse a command line and run nothing. It raises what a user would see."""
-    while isinstance(command, click.Group):
-        found = command.get_command(click.Context(command), words[0])
-        assert found is not None, f"there is no command {words[0]}"
-        command, words = found, words[1:]
-    command.make_context(str(command.name), list(words)).close()
-
-
 @pytest.mark.parametrize("alert", [alert.name for alert in ALERTS])
 def test_the_labels_by_which_an_alert_is_silenced_are_those_that_it_carries(alert: str) -> None:
     carried = {label for case in CASES if case.alert == alert for label in case.labels}
     assert set(SILENCED.get(alert, RUN)) <= carried
 
 
-@PER_PAGE
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_chart_values_that_a_runbook_names_exist(page: Path) -> None:
     for path in re.findall(r"`prometheusRule\.([A-Za-z.]+)`", page.read_text(encoding="utf-8")):
         node = defaults()

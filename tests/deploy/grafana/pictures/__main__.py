@@ -74,7 +74,6 @@ async def picture(here: World, dashboard: Dashboard, experiment: str, until: flo
 
 
 async def main(seconds: float) -> None:
-    """Draw all."""
     with tempfile.TemporaryDirectory(prefix="muster-pictures-") as folder:
         async with world(Path(folder)) as here:
             await asyncio.sleep(seconds)

@@ -42,14 +42,11 @@ class Frame:
     until: float
 
     def at(self, time: float) -> float:
-        """The place of a moment."""
         return self.x + self.width * (time - self.since) / (self.until - self.since)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One series as it is drawn."""
-
     name: str
     color: str
     points: Sequence[tuple[float, float]]

@@ -36,7 +36,6 @@ def tag(name: str, content: str = "", /, **attributes: str | float) -> str:
 
 
 def box(x: float, y: float, width: float, height: float, fill: str, **more: str | float) -> str:
-    """A rectangle."""
     return tag("rect", x=x, y=y, width=max(width, 0.5), height=height, fill=fill, **more)
 
 

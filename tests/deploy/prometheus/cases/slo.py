@@ -2,6 +2,7 @@
 
 from tests.deploy.prometheus.case import Case
 
+_FAST, _SLOWLY = "MusterGoodputBurnsFast", "MusterGoodputBurnsSlowly"
 _NAMESPACE = {"namespace": "vision"}
 
 
@@ -20,36 +21,12 @@ def _summary(share: int) -> str:
 
 
 SLO = (
-    Case(
-        "MusterGoodputBurnsFast",
-        "all runs of a namespace are stuck for minutes",
-        _wasted(0.8),
-        600,
-        _NAMESPACE,
-        _summary(80),
-        at_once=False,
-        also=("MusterGoodputBurnsSlowly",),
-    ),
-    Case(
-        "MusterGoodputBurnsFast",
-        "a fifth of the time is wasted",
-        _wasted(0.2),
-        also=("MusterGoodputBurnsSlowly",),
-    ),
-    Case(
-        "MusterGoodputBurnsFast",
-        "time is spent in a queue",
-        _wasted(1.0, bucket="queued"),
-    ),
-    Case("MusterGoodputBurnsFast", "the only run of a namespace is stuck for half an hour", _wasted(1.0, runs=1)),
-    Case(
-        "MusterGoodputBurnsSlowly",
-        "a fifth of the time is wasted",
-        _wasted(0.2, runs=120),
-        1800,
-        _NAMESPACE,
-        _summary(20),
-        at_once=False,
-    ),
-    Case("MusterGoodputBurnsSlowly", "as much is wasted as the objective admits", _wasted(0.04)),
-)
+    Case(_FAST, "all runs of a namespace are stuck for minutes", _wasted(0.8), 600, _NAMESPACE, _summary(80),
+         at_once=False, also=(_SLOWLY,)),
+    Case(_FAST, "a fifth of the time is wasted", _wasted(0.2), also=(_SLOWLY,)),
+    Case(_FAST, "time is spent in a queue", _wasted(1.0, bucket="queued")),
+    Case(_FAST, "the only run of a namespace is stuck for half an hour", _wasted(1.0, runs=1)),
+    Case(_SLOWLY, "a fifth of the time is wasted", _wasted(0.2, runs=120), 1800, _NAMESPACE, _summary(20),
+         at_once=False),
+    Case(_SLOWLY, "as much is wasted as the objective admits", _wasted(0.04)),
+)  # fmt: skip

@@ -1,6 +1,8 @@
 """Scrapes a minute apart that fail, upgrades meanwhile, and samples that come late: no false page, and none lost."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from tests.deploy.prometheus.case import DAEMON, EXPERIMENT, ONE, Case, reason
 
@@ -45,60 +47,27 @@ def _stalled(before: int, samples: int) -> dict[str, str]:
     return {name: f"{value}x{before} _x{samples} {value}x1000" for name, value in values.items()}
 
 
+def _missing(situation: str, series: Mapping[str, str], after: int, summary: str = _MISSING, **more: Any) -> Case:
+    """A rank is missing; the alert goes on, or fires at that second."""
+    given = {"at_once": False, "without": _NO_COUNT, **more}
+    return Case("MusterRankMissing", situation, series, after, _LABELS, summary, **given)
+
+
 SLOW_SCRAPES = (
-    Case(
-        "MusterDaemonDown",
-        "scrapes are a minute apart, and one of each musterd fails",
-        {**_daemon("a", _ONE_FAILS, _ONE_FAILS), **_daemon("b", _ONE_FAILS, _STANDS_BY)},
-    ),
-    Case(
-        "MusterNoLeader",
-        "scrapes are a minute apart, and one of the leader fails",
-        {**_daemon("a", _ONE_FAILS, _ONE_FAILS), **_daemon("b", ("1",) * 36, ("0",) * 36)},
-    ),
-    Case(
-        "MusterRankMissing",
-        "scrapes are a minute apart, and the second of a missing rank fails: the time of the alert begins anew",
-        reason("RanksMissing", _minutes("0", "1", "stale", *("1",) * 30)),
-        fires_after=240,
-        labels=_LABELS,
-        summary=_MISSING,
-        without=_NO_COUNT,
-    ),
-    Case(
-        "MusterRankMissing",
-        "scrapes are a minute apart, and one fails after the alert has fired: it goes on",
-        reason("RanksMissing", _minutes("0", *("1",) * 4, "stale", *("1",) * 30)),
-        fires_after=295,
-        at_once=False,
-        labels=_LABELS,
-        summary=_MISSING,
-        without=_NO_COUNT,
-    ),
+    Case("MusterDaemonDown", "scrapes are a minute apart, and one of each musterd fails",
+         {**_daemon("a", _ONE_FAILS, _ONE_FAILS), **_daemon("b", _ONE_FAILS, _STANDS_BY)}),
+    Case("MusterNoLeader", "scrapes are a minute apart, and one of the leader fails",
+         {**_daemon("a", _ONE_FAILS, _ONE_FAILS), **_daemon("b", ("1",) * 36, ("0",) * 36)}),
+    _missing("scrapes are a minute apart, and the second of a missing rank fails: the time of the alert begins anew",
+             reason("RanksMissing", _minutes("0", "1", "stale", *("1",) * 30)), 240, at_once=True),
+    _missing("scrapes are a minute apart, and one fails after the alert has fired: it goes on",
+             reason("RanksMissing", _minutes("0", *("1",) * 4, "stale", *("1",) * 30)), 295),
     Case("MusterNoLeader", "scrapes are a minute apart, and both replicas are replaced within two minutes", _UPGRADE),
-    Case(
-        "MusterRankMissing",
-        "scrapes are a minute apart, and both replicas are replaced after the alert has fired: it goes on",
-        {
-            **_UPGRADE,
-            _REASON % "a": _minutes("0", *("1",) * 4, "stale"),
-            _REASON % "b": _minutes("1", "stale", late=66),
-            _REASON % "c": _minutes(*("1",) * 30, late=81),
-        },
-        fires_after=340,
-        at_once=False,
-        labels=_LABELS,
-        summary=_MISSING.replace("reason RanksMissing, ", ""),
-        without=_NO_COUNT,
-    ),
+    _missing("scrapes are a minute apart, and both replicas are replaced after the alert has fired: it goes on",
+             {**_UPGRADE, _REASON % "a": _minutes("0", *("1",) * 4, "stale"),
+              _REASON % "b": _minutes("1", "stale", late=66), _REASON % "c": _minutes(*("1",) * 30, late=81)},
+             340, _MISSING.replace("reason RanksMissing, ", "")),
     Case("MusterDaemonDown", "a remote write stalls for six minutes, and no sample comes meanwhile", _stalled(11, 71)),
-    Case(
-        "MusterRankMissing",
-        "a remote write stalls for three minutes after the alert has fired: it goes on",
-        {**_stalled(41, 36), **reason("RanksMissing", "0x11 1x29 _x36 1x1000")},
-        fires_after=325,
-        at_once=False,
-        labels=_LABELS,
-        summary=_MISSING,
-    ),
-)
+    _missing("a remote write stalls for three minutes after the alert has fired: it goes on",
+             {**_stalled(41, 36), **reason("RanksMissing", "0x11 1x29 _x36 1x1000")}, 325, without=()),
+)  # fmt: skip

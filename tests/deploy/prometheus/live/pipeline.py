@@ -51,7 +51,6 @@ class Pipeline:
                 await self.news.wait()
 
     async def receive(self, request: web.Request) -> web.Response:
-        """The webhook."""
         body, now = await request.json(), time.monotonic()
         async with self.news:
             for alert in body["alerts"]:
