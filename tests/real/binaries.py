@@ -237,13 +237,7 @@ def _tags(module: Module) -> list[str]:
 
 
 def compile_one(
-    module: Module,
-    go: str,
-    program: str,
-    output: Path,
-    environment: Mapping[str, str],
-    deadline: float,
-    packages: int,
+    module: Module, go: str, program: str, output: Path, environment: Mapping[str, str], deadline: float, packages: int
 ) -> None:
     """Compile one program, printing how many packages are done; raise with Go's last lines if it fails."""
     nice = ["nice", "-n", "19"] if shutil.which("nice") else []

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Generator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -48,8 +48,10 @@ def our_servers(row: Row) -> None:
 @pytest.fixture
 async def here(request: pytest.FixtureRequest, row: Row) -> AsyncIterator[Site]:
     """A site in a namespace named after the test; the mark `labels` labels it."""
-    mark = request.node.get_closest_marker("labels")
-    async with site(Ground.read(), namespace_of(request.node), row, mark.args[0] if mark else {}) as made:
+    ground, name = Ground.read(), namespace_of(request.node)
+    async with site(
+        ground, name, labels_of(request.node), lambda client, screen: Site(ground, client, screen, name, row)
+    ) as made:
         yield made
 
 
@@ -71,6 +73,12 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def verdict(report: pytest.TestReport) -> str:
     """`ok`, `FAILED`, or `skipped`."""
     return {"passed": OK, "failed": FAILED}.get(report.outcome, report.outcome)
+
+
+def labels_of(item: pytest.Item) -> Mapping[str, str]:
+    """Those that the test's mark `labels` asks for its namespace."""
+    mark = item.get_closest_marker("labels")
+    return mark.args[0] if mark else {}
 
 
 def namespace_of(item: pytest.Item) -> str:

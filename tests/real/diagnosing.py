@@ -20,17 +20,20 @@ from tests.real.situations.test_refusals import counted
 READER = ("--verb=get,list,watch", "--resource=pods")
 CALLER = ("--verb=get,create", "--resource=pods/portforward")
 EVENTS = ("--verb=list", "--resource=events")
+EXPERIMENTS = ("--verb=get,list,watch", "--resource=experiments.muster.dev")
 LONGEST = 10.0
 """Seconds in which the command answers, beside the start of its process."""
 
 
-async def entitled(here: Site, name: str, *rights: Sequence[str]) -> None:
-    """Create a service account with these rights alone."""
+async def entitled(here: Site, name: str, *rights: Sequence[str], role: str = "") -> None:
+    """Create a service account with these rights alone, and those of a role of the cluster."""
     await here.kubectl("create", "serviceaccount", name)
+    holder = f"--serviceaccount={here.namespace}:{name}"
     for number, right in enumerate(rights):
         await here.kubectl("create", "role", f"{name}-{number}", *right)
-        holder = f"--serviceaccount={here.namespace}:{name}"
         await here.kubectl("create", "rolebinding", f"{name}-{number}", f"--role={name}-{number}", holder)
+    if role:
+        await here.kubectl("create", "rolebinding", name, f"--clusterrole={role}", holder)
 
 
 async def diagnosed(here: Site, config: str, *words: str) -> tuple[int, dict[str, Any]]:

@@ -83,7 +83,6 @@ async def put_back(ground: Ground, way: Backup, folder: Path, member: str) -> No
 
 
 def data(ground: Ground) -> Path:
-    """The folder of etcd's data."""
     return Path(ground.folder) / "etcd"
 
 

@@ -12,7 +12,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -70,7 +70,6 @@ class Ground:
 
     @property
     def rows(self) -> str:
-        """The file of the rows."""
         return f"{self.folder}/rows.jsonl"
 
     @classmethod
@@ -109,10 +108,10 @@ def ground(say: Any = print, more: Mapping[str, Sequence[str]] | None = None) ->
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def remove_leftovers() -> None:
+def remove_leftovers(prefix: str = PREFIX) -> None:
     """Delete the folders of runs whose process does not exist any more; their programs ended with them."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
-        owner = folder.name.removeprefix(PREFIX).partition("-")[0]
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
+        owner = folder.name.removeprefix(prefix).partition("-")[0]
         if owner.isdecimal() and not Path(f"/proc/{owner}").exists():
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -122,17 +121,11 @@ def _own(folder: Path, supervisor: Supervisor, more: Mapping[str, Sequence[str]]
     found = binaries()
     plane = Plane(found, folder, supervisor, more=more)
     plane.start()
-    token = folder / "musterd.token"
-    daemon = kubeconfig.write(folder / "musterd.kubeconfig", url=plane.url, authority=plane.authority.file, token=token)
     user, node = plane.etcd_user, plane.authority.server("kubelet")
     return Ground(
-        folder=str(folder),
-        run=str(supervisor.folder),
+        **_beside(folder, plane.url, plane.authority.file),
         kubectl=plane.kubectl,
         admin=str(plane.admin),
-        musterd=str(daemon),
-        token=str(token),
-        daemon_url=f"http://127.0.0.1:{free_port()}",
         server=f"Kubernetes {found.kubernetes}, etcd {found.etcd}, at {plane.url}",
         own=True,
         audit_log=str(plane.audit_log),
@@ -145,20 +138,21 @@ def _own(folder: Path, supervisor: Supervisor, more: Mapping[str, Sequence[str]]
 def _given(folder: Path) -> Ground:
     """The cluster that KUBECONFIG names."""
     cluster = given(folder)
-    token = folder / "musterd.token"
-    daemon = folder / "musterd.kubeconfig"
-    kubeconfig.write(daemon, url=cluster.url, authority=cluster.authority, token=token)
     return Ground(
-        folder=str(folder),
-        run=str(folder / "run"),
+        **_beside(folder, cluster.url, cluster.authority),
         kubectl=cluster.kubectl,
         admin=str(cluster.admin),
-        musterd=str(daemon),
-        token=str(token),
-        daemon_url=f"http://127.0.0.1:{free_port()}",
         server=f"Kubernetes {cluster.version}, at {cluster.url}",
         own=False,
     )
+
+
+def _beside(folder: Path, url: str, authority: Path) -> dict[str, Any]:
+    """Fields of a ground: its folders, and those of a musterd beside the cluster."""
+    token = folder / "musterd.token"
+    config = kubeconfig.write(folder / "musterd.kubeconfig", url=url, authority=authority, token=token)
+    of_musterd = {"musterd": str(config), "token": str(token), "daemon_url": f"http://127.0.0.1:{free_port()}"}
+    return {"folder": str(folder), "run": str(folder / "run"), **of_musterd}
 
 
 def install(kubectl: Kubectl) -> None:
@@ -217,7 +211,7 @@ def _nodes(kubectl: Kubectl, built: Ground, supervisor: Supervisor) -> None:
         death=signal.SIGTERM,
     )
     supervisor.add(agent)
-    _until(agent, lambda: "ready" in agent.log.read_text())
+    agent.until(lambda: "ready" in agent.log.read_text(), READY_SECONDS)
     kubectl("taint", "node", PROCESS_NODE, f"{TAINT['key']}=:{TAINT['effect']}", "--overwrite")
     names = [f"node/{name}" for name in (*PRETENDED, PROCESS_NODE)]
     kubectl("wait", "--for=condition=Ready", *names, "--timeout=60s")
@@ -227,7 +221,7 @@ def _daemon(built: Ground, supervisor: Supervisor) -> None:
     """One musterd, with the flags of deploy/musterd.yaml and the name of a kubeconfig."""
     program = daemon_program("musterd", built, built.daemon_url)
     supervisor.add(program)
-    _until(program, lambda: _answers(f"{built.daemon_url}/readyz"))
+    program.until(lambda: _answers(f"{built.daemon_url}/readyz"), READY_SECONDS)
 
 
 def daemon_program(name: str, built: Ground, url: str, *flags: str, config: str = "") -> Program:
@@ -243,15 +237,6 @@ def daemon_program(name: str, built: Ground, url: str, *flags: str, config: str 
         environment={"PYTHONPATH": str(ROOT), "KUBECONFIG": ""},
         death=signal.SIGTERM,
     )
-
-
-def _until(program: Program, ready: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while not ready():
-        program.check()
-        if time.monotonic() > deadline:
-            raise ProgramFailed(f"{program.name} was not ready after {READY_SECONDS:g} s; {program.last_lines()}")
-        time.sleep(0.1)
 
 
 def _answers(url: str) -> bool:

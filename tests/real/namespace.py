@@ -71,14 +71,30 @@ class Namespace:
         return output
 
     async def apply(self, *items: Object) -> str:
-        """kubectl apply."""
         return await self.kubectl("apply", "-f", "-", body={"apiVersion": "v1", "kind": "List", "items": list(items)})
+
+    async def refusal(self, obj: Object) -> str:
+        """The words with which the API server refuses an object; empty where it would take it. Nothing is kept."""
+        try:
+            await self.kubectl("create", "--dry-run=server", "-f", "-", body=obj)
+        except Refused as error:
+            return str(error)
+        return ""
 
     async def pods(self, experiment: str = "") -> list[Object]:
         """The pods of one experiment, or all of the namespace, by name."""
         params = {"labelSelector": f"{LABEL_EXPERIMENT}={experiment}"} if experiment else None
         answer = await self.request("GET", core(self.namespace, "pods"), params=params)
         return sorted(answer["items"], key=lambda pod: str(pod["metadata"]["name"]))
+
+    async def all_run(self, count: int, experiment: str = "", seconds: float = SLOW) -> None:
+        """Wait until there are so many pods of an experiment, or in the namespace, and each runs."""
+        wanted = ["Running"] * count
+        await eventually(
+            lambda: self.pods(experiment),
+            seconds,
+            holds=lambda found: [each["status"].get("phase") for each in found] == wanted,
+        )
 
     async def emptied(self, experiment: str = "") -> None:
         """Wait until there is no pod of an experiment, or none at all."""
@@ -121,6 +137,12 @@ class Namespace:
         os.killpg(int(container.removeprefix("process://")), number)
 
 
+def trial(**container: Any) -> Object:
+    """A pod of one container, to try whether it is taken."""
+    spec = {"containers": [{"name": "main", "image": "b", **container}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "try"}, "spec": spec}
+
+
 async def eventually(
     ask: Callable[[], Awaitable[Any]], seconds: float = SLOW, *, holds: Callable[[Any], object] = bool
 ) -> Any:
@@ -136,11 +158,7 @@ async def eventually(
 async def run(command: list[str], body: Any = None, cwd: Path | None = None) -> tuple[int, str, str]:
     """Run a program with a body as JSON on its standard input: exit status, output and errors."""
     process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=cwd,
+        *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, cwd=cwd
     )
     try:
         data = b"" if body is None else json.dumps(body).encode()

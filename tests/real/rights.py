@@ -47,7 +47,6 @@ def account(namespace: str, name: str) -> str:
 
 
 def deployed() -> list[Any]:
-    """The objects of deploy/musterd.yaml."""
     return list(yaml.safe_load_all((ROOT / "deploy/musterd.yaml").read_text(encoding="utf-8")))
 
 
@@ -70,7 +69,6 @@ def measure(audit_log: Path, user: str, objects: Iterable[Any], revoked: Iterabl
 
 
 def lines(rights: Rights) -> Iterator[str]:
-    """For people."""
     yield f"{rights.requests} requests of musterd used {len(rights.used)} of {len(rights.granted)} rights"
     for title, found in (("unused", rights.unused), ("missing", rights.missing)):
         named = ", ".join(f"{verb} {resource}{f'.{group}' if group else ''}" for group, resource, verb in sorted(found))

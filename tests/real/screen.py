@@ -24,14 +24,12 @@ class Screen:
         self._more = asyncio.Condition()
 
     async def read(self) -> None:
-        """Until the command ends."""
         while line := await self._reader.readline():
             async with self._more:
                 self.lines.append(line.decode(errors="replace").rstrip("\n"))
                 self._more.notify_all()
 
     async def read_errors(self, reader: asyncio.StreamReader) -> None:
-        """Until the command ends."""
         while line := await reader.readline():
             self.errors.append(line.decode(errors="replace").rstrip("\n"))
 
@@ -63,7 +61,6 @@ def spoken(line: str) -> str:
 
 @contextlib.asynccontextmanager
 async def screen(ground: Ground, namespace: str) -> AsyncIterator[Screen]:
-    """Open one, and close it."""
     options = ("--watch", "--kubeconfig", ground.admin, "--namespace", namespace)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "muster.cli", "get", *options),

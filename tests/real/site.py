@@ -2,12 +2,11 @@
 
 import asyncio
 import contextlib
-import json
 import re
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from muster.api.errors import ApiError
 from muster.api.names import API_VERSION, KIND
@@ -65,7 +64,6 @@ class Site(Namespace):
         }
 
     async def submit(self, name: str, command: str = "", **more: Any) -> None:
-        """Create an Experiment."""
         body = self.experiment(name, command, **more)
         await self.request("POST", f"/apis/{API_VERSION}/namespaces/{self.namespace}/experiments", body)
 
@@ -75,7 +73,6 @@ class Site(Namespace):
         return await self.phase(name, "Running", seconds)
 
     async def change(self, name: str, **spec: Any) -> None:
-        """Patch the spec of an Experiment."""
         path = f"/apis/{API_VERSION}/namespaces/{self.namespace}/experiments/{name}"
         await self.request("PATCH", path, {"spec": spec}, MERGE)
 
@@ -128,13 +125,9 @@ class Site(Namespace):
 
     async def account(self, name: str) -> str:
         """A kubeconfig of a service account in the test's namespace."""
-        folder = Path(self.ground.folder)
-        token = await self.kubectl("create", "token", name)
-        document = json.loads(await asyncio.to_thread(Path(self.ground.admin).read_text))  # the same server
-        document["users"][0]["user"] = {"token": token.strip()}
-        config = folder / f"{self.namespace}-{name}.kubeconfig"
-        kubeconfig.replace(config, json.dumps(document))
-        return str(config)
+        token = (await self.kubectl("create", "token", name)).strip()
+        config = Path(self.ground.folder) / f"{self.namespace}-{name}.kubeconfig"
+        return str(kubeconfig.changed(self.ground.admin, config, user={"token": token}))
 
     async def says(self, name: str, pattern: str, seconds: float = SLOW) -> str:
         """Wait for a sentence (phase, reason, message) that matches, and see it in `muster get`; it goes into the row.
@@ -187,6 +180,9 @@ class Site(Namespace):
         return seen
 
 
+S = TypeVar("S", bound=Site)
+
+
 def sentence_of(seen: Snapshot) -> str:
     """Phase, reason and message of a status."""
     return " ".join(word for word in (seen.phase, seen.reason, seen.message) if word)
@@ -202,24 +198,19 @@ async def _greet(here: Site) -> None:
 
 
 @contextlib.asynccontextmanager
-async def site(ground: Ground, namespace: str, row: Row, labels: Mapping[str, str]) -> AsyncIterator[Site]:
-    """A site on a new namespace, which is deleted with all that is in it."""
+async def site(
+    ground: Ground, namespace: str, labels: Mapping[str, str], make: Callable[[Client, Screen], S]
+) -> AsyncIterator[S]:
+    """A site on a new namespace, which is deleted with all that is in it; its screen shows what happens there."""
     async with Client(Path(ground.admin)) as client, screen(ground, namespace) as opened:
-        made = Site(ground, client, opened, namespace, row)
-        async with inhabited(made, labels):
+        made = make(client, opened)
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": dict(labels)}}
+        await made.request("POST", "/api/v1/namespaces", body)
+        try:
+            account = core(namespace, "serviceaccounts", "default")
+            await eventually(lambda: made.get(account), 120)  # the controller manager may just have lost its server
+            await _greet(made)
             yield made
-
-
-@contextlib.asynccontextmanager
-async def inhabited(made: Site, labels: Mapping[str, str]) -> AsyncIterator[None]:
-    """The namespace of a site is there, with its service account, and its screen shows what happens in it."""
-    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": made.namespace, "labels": dict(labels)}}
-    await made.request("POST", "/api/v1/namespaces", body)
-    try:
-        account = core(made.namespace, "serviceaccounts", "default")
-        await eventually(lambda: made.get(account), 120)  # the controller manager may just have lost its server
-        await _greet(made)
-        yield
-    finally:
-        with contextlib.suppress(ApiError):
-            await made.request("DELETE", f"/api/v1/namespaces/{made.namespace}")
+        finally:
+            with contextlib.suppress(ApiError):
+                await made.request("DELETE", f"/api/v1/namespaces/{namespace}")

@@ -17,7 +17,7 @@ from pathlib import Path
 from muster.api.errors import ApiError
 from muster.cli.processes.stack import free_port
 from tests.real.ground import SYSTEM, Ground, daemon_program
-from tests.real.namespace import MERGE, SLOW, Object, eventually
+from tests.real.namespace import MERGE, Object, eventually
 from tests.real.plane.programs import Program
 from tests.real.rights import Right, account
 from tests.real.site import Site
@@ -77,23 +77,23 @@ async def api_server_down(here: Site) -> AsyncIterator[None]:
 class Musterd:
     """A musterd of a test's own; the one of the ground is down meanwhile."""
 
-    def __init__(self, here: Site, name: str, *, config: Path | None = None) -> None:
-        self.url = f"http://127.0.0.1:{free_port()}"
-        text = "" if config is None else str(config)
-        self.program: Program = daemon_program(name, here.ground, self.url, config=text)
+    def __init__(self, program: Program, url: str, probes: str = "") -> None:
+        """``probes`` is where the kubelet asks, if that is another port."""
+        self.program, self.url, self.probes = program, url, probes or url
 
     async def says(self, path: str) -> tuple[int, str]:
         """HTTP status and text of an answer; 0 where there is none."""
         return await asyncio.to_thread(ask, self.url + path)
 
-    async def until_leading(self, seconds: float = SLOW) -> None:
+    async def until_leading(self) -> None:
         """Wait until it leads by its own account."""
 
         async def leads() -> bool:
-            status, text = await self.says("/readyz")
+            self.program.check()
+            status, text = await asyncio.to_thread(ask, f"{self.probes}/readyz")
             return status == 200 and "leading" in text
 
-        await eventually(leads, seconds)
+        await eventually(leads)
 
 
 @contextlib.asynccontextmanager
@@ -103,7 +103,9 @@ async def musterds(here: Site, *configs: Path | None, leading: bool = True) -> A
         daemons: list[Musterd] = []
         try:
             for number, config in enumerate(configs):
-                daemons.append(Musterd(here, f"{here.namespace}-{number}", config=config))
+                url, text = f"http://127.0.0.1:{free_port()}", "" if config is None else str(config)
+                program = daemon_program(f"{here.namespace}-{number}", here.ground, url, config=text)
+                daemons.append(Musterd(program, url))
                 if number == 0 and leading:
                     await daemons[0].until_leading()
             yield daemons

@@ -16,7 +16,7 @@ import trustme
 from aiohttp import web
 
 from muster.cli.processes.stack import free_port
-from tests.real.namespace import Refused, eventually
+from tests.real.namespace import eventually, trial
 from tests.real.site import Site
 
 TIMEOUT = 3
@@ -100,10 +100,5 @@ def _configuration(namespace: str, port: int, authority: trustme.CA, behaviour: 
 
 async def _in_force(here: Site) -> bool:
     began = time.monotonic()
-    container = {"name": "a", "image": "b"}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "try"}, "spec": {"containers": [container]}}
-    try:
-        await here.kubectl("create", "--dry-run=server", "-f", "-", body=pod)
-    except Refused as error:
-        return NAME in str(error)
-    return time.monotonic() - began > DELAY
+    said = await here.refusal(trial())
+    return NAME in said if said else time.monotonic() - began > DELAY

@@ -26,17 +26,14 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The node's name."""
         return f"node-{self.number}"
 
     @property
     def address(self) -> str:
-        """The node's InternalIP."""
         return f"10.89.0.{10 + self.number}"
 
     @property
     def pods(self) -> str:
-        """The addresses of its pods."""
         return f"10.244.{self.number}.0/24"
 
     @property

@@ -8,8 +8,9 @@ import pytest
 from tests.real import conftest as real
 from tests.real.ground import Ground
 from tests.real.rows import Row
+from tests.real.site import site
 from tests.real_node.ground import NODES_VARIABLE, Nodes
-from tests.real_node.site import Site, site
+from tests.real_node.site import Site
 
 collect_ignore_glob = [] if os.environ.get(NODES_VARIABLE) else ["*"]
 """Collected only on the ground that `make real-node` makes."""
@@ -35,9 +36,10 @@ def row(request: pytest.FixtureRequest) -> Row:
 @pytest.fixture
 async def here(request: pytest.FixtureRequest, row: Row) -> AsyncIterator[Site]:
     """A site in a namespace named after the test; the mark `labels` labels it."""
-    mark = request.node.get_closest_marker("labels")
+    ground, nodes, name = Ground.read(), Nodes.read(), real.namespace_of(request.node)
+    labels = real.labels_of(request.node)
     async with site(
-        Ground.read(), Nodes.read(), real.namespace_of(request.node), row, mark.args[0] if mark else {}
+        ground, name, labels, lambda client, screen: Site(ground, nodes, client, screen, name, row)
     ) as made:
         yield made
 

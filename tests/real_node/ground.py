@@ -40,9 +40,7 @@ WORKERS = 2
 NODES_VARIABLE = "MUSTER_NODE_GROUND"
 RELEASE = "musterd"
 READY = 3 * READY_SECONDS
-FLAGS = {
-    "kube-apiserver": ["--authorization-mode=Node", "--enable-admission-plugins=NodeRestriction"],
-}
+FLAGS = {"kube-apiserver": ["--authorization-mode=Node", "--enable-admission-plugins=NodeRestriction"]}
 """Beside those of `make real`: kubelets have the rights of nodes, as on any cluster, and no more."""
 
 
@@ -59,7 +57,6 @@ class Nodes:
 
     @property
     def images(self) -> Images:
-        """The images in the run's registry."""
         return Images(self.tags)
 
     @classmethod

@@ -3,27 +3,19 @@
 Its processes, mounts, interfaces and addresses are gone by then: they were in namespaces that the kernel ended with it.
 """
 
-import shutil
-import tempfile
 from pathlib import Path
 
+from tests.real.ground import remove_leftovers
 from tests.real_node.machine import cgroups
 from tests.real_node.machine.machine import PREFIX
 
 
-def owner(name: str) -> str:
-    """The process id in the name of a folder or control group; empty for a foreign name."""
-    number = name.removeprefix(PREFIX).partition("-")[0]
-    return number if number.isdecimal() else ""
-
-
 def remove() -> None:
     """Remove what belongs to processes that do not exist any more."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
-        if owner(folder.name) and not Path("/proc", owner(folder.name)).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+    remove_leftovers(PREFIX)
     for name in cgroups.named(PREFIX):
-        if owner(name) and not Path("/proc", owner(name)).exists():
+        owner = name.removeprefix(PREFIX).partition("-")[0]
+        if owner.isdecimal() and not Path("/proc", owner).exists():
             cgroups.remove(name)
 
 

@@ -2,13 +2,13 @@
 
 import json
 import socket
-import time
 from base64 import b64encode
+from functools import partial
 from pathlib import Path
 
 import yaml
 
-from tests.real.plane.programs import Program, ProgramFailed
+from tests.real.plane.programs import Program
 from tests.real.plane.supervisor import Supervisor
 from tests.real_node.addresses import HOST, PRIVATE_REGISTRY, REGISTRY
 
@@ -44,18 +44,13 @@ def serve(program: str, folder: Path, supervisor: Supervisor) -> None:
             settings["auth"] = {"htpasswd": {"realm": "tests", "path": str(folder / "htpasswd")}}
         file = folder / f"{name}.yaml"
         file.write_text(yaml.safe_dump(settings))
-        _until_listening(supervisor.add(Program(name, [program, "serve", str(file)], folder / f"{name}.log")), port)
+        started = supervisor.add(Program(name, [program, "serve", str(file)], folder / f"{name}.log"))
+        started.until(partial(_listens, port), START_SECONDS)
 
 
-def _until_listening(program: Program, port: int) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            socket.create_connection((HOST, port), 1.0).close()
-        except OSError:
-            program.check()
-            if time.monotonic() > deadline:
-                raise ProgramFailed(f"{program.name} does not listen; {program.last_lines()}") from None
-            time.sleep(0.05)
-        else:
-            return
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection((HOST, port), 1.0).close()
+    except OSError:
+        return False
+    return True

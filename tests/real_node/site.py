@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import shlex
-from collections.abc import AsyncIterator, Mapping
+import signal
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from muster.kube.resources import core
 from tests.real.ground import SYSTEM, TOLERATIONS, Ground
 from tests.real.namespace import SLOW, WITHIN, Object, eventually
 from tests.real.rows import Row
-from tests.real.screen import Screen, screen
+from tests.real.screen import Screen
 from tests.real.site import Site as RealSite
-from tests.real.site import inhabited
 from tests.real_node.ground import POOL, RELEASE, WORK_POOL, Nodes, helm
 from tests.real_node.machine.machine import Machine
 
 WORK = {POOL: WORK_POOL}
+OF_MUSTERD = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": SYSTEM}}}
+"""The peers of a NetworkPolicy in the namespace of musterd."""
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
@@ -78,6 +80,12 @@ class Site(RealSite):
         """The machine on which a pod is."""
         return self.nodes.started(pod["spec"]["nodeName"])
 
+    def kill(self, pod: Object, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to the first process of the pod's container."""
+        container = pod["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
+        kill = ("tasks", "kill", "--signal", number.name, container)
+        self.machine_of(pod).within(self.nodes.programs["ctr"], "-n", "k8s.io", *kill)
+
     async def sh(self, pod: Object, script: str) -> str:
         """A shell in the container of a pod, by the real kubelet."""
         return await self.kubectl("exec", str(pod["metadata"]["name"]), "--", "sh", "-c", script)
@@ -89,6 +97,18 @@ class Site(RealSite):
             helm, self.ground.admin, Path(self.ground.folder), verb, RELEASE, *options, *where
         )
 
+    async def policy(self, name: str, *peers: Object, pods: Object | None = None) -> None:
+        """A NetworkPolicy: only these peers reach the pods with these labels, or all pods of the namespace."""
+        selector = {"matchLabels": pods} if pods else {}
+        spec = {"podSelector": selector, "policyTypes": ["Ingress"], "ingress": [{"from": [*peers]}]}
+        metadata = {"name": name, "namespace": self.namespace}
+        kind = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy"}
+        await self.apply({**kind, "metadata": metadata, "spec": spec})
+
+    async def trains(self, steps: int, before: str = "", **more: Any) -> None:
+        command, image = f"{before}python3 -u examples/jax/train.py --steps {steps}", self.nodes.images["train"]
+        await self.submit("run", command, operator="jax", cpus=0.2, image=image, **more)
+
     async def pod(self, name: str, command: str, **spec: Any) -> Object:
         """A pod of no experiment, and of no one's but ours."""
         container = {"name": "main", "image": self.nodes.images["base"], "command": ["sh", "-c", command]}
@@ -99,16 +119,4 @@ class Site(RealSite):
 
 
 def python(code: str) -> str:
-    """A command that runs Python code."""
     return f"python3 -u -c {shlex.quote(code)}"
-
-
-@contextlib.asynccontextmanager
-async def site(
-    ground: Ground, nodes: Nodes, namespace: str, row: Row, labels: Mapping[str, str]
-) -> AsyncIterator[Site]:
-    """A site on a new namespace, which is deleted with all that is in it."""
-    async with Client(Path(ground.admin)) as client, screen(ground, namespace) as opened:
-        made = Site(ground, nodes, client, opened, namespace, row)
-        async with inhabited(made, labels):
-            yield made

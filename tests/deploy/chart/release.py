@@ -14,11 +14,11 @@ from typing import Any
 from deploy.helm.copies import CHART
 from muster.cli.processes.stack import free_port
 from tests.real.ground import ROOT
-from tests.real.namespace import Object, Refused, eventually
+from tests.real.namespace import Object, Refused
 from tests.real.plane import kubeconfig
 from tests.real.plane.programs import Program
 from tests.real.site import Site
-from tests.real.stopping import ask
+from tests.real.stopping import Musterd
 
 NAME = "charted"
 """Of all objects of the release, so that they stand beside those of deploy/musterd.yaml."""
@@ -72,10 +72,8 @@ class Release:
         assert deployment is not None
         spec = deployment["spec"]["template"]["spec"]
         folder = Path(self.here.ground.folder)
-        document = json.loads(await asyncio.to_thread(Path(self.here.ground.musterd).read_text))  # the same server
-        document["users"][0]["user"] = {"token": await self.token(spec["serviceAccountName"])}
-        config = folder / f"{self.namespace}.kubeconfig"
-        kubeconfig.replace(config, json.dumps(document))
+        user = {"token": await self.token(spec["serviceAccountName"])}
+        config = kubeconfig.changed(self.here.ground.musterd, folder / f"{self.namespace}.kubeconfig", user=user)
         pages, probes = free_port(), free_port()
         # what only a pod has: an address of its own, and its namespace beside its token
         here = ("--http-port", str(pages), "--health-port", str(probes), "--lease-namespace", self.namespace)
@@ -93,23 +91,8 @@ class Release:
             await asyncio.to_thread(program.end)
 
 
-class Running:
+class Running(Musterd):
     """A musterd of a release."""
-
-    def __init__(self, program: Program, url: str, probes: str) -> None:
-        self.program = program
-        self.url = url
-        self.probes = probes
-
-    async def until_leading(self) -> str:
-        """What /readyz says once it leads, on the port of the kubelet's probes."""
-
-        async def leads() -> str:
-            self.program.check()
-            status, text = await asyncio.to_thread(ask, f"{self.probes}/readyz")
-            return text if status == 200 and "leading" in text else ""
-
-        return str(await eventually(leads))
 
     def refused(self) -> list[Any]:
         """Its log lines that speak of a right that is missing: `User "..." cannot get resource "..."`. A namespace that

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from muster.api.errors import NotFound
 from tests.fakes.definitions import definition
 from tests.real.binaries import Module
@@ -79,7 +81,9 @@ class Controller:
 
     @asynccontextmanager
     async def running(self, ground: Ground, request: Request) -> AsyncIterator[None]:
-        """The controller runs, and its kinds are served."""
+        """The controller runs, and its kinds are served. The test is skipped where it is not built."""
+        if reason := self.why_not():
+            pytest.skip(reason)
         folder = Path(ground.folder) / self.program
         folder.mkdir(exist_ok=True)
         for kind in self.kinds:

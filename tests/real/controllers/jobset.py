@@ -18,12 +18,7 @@ JOBSETS: Final = Kind(API, "jobsets", "JobSet")
 def jobset(name: str, members: int, command: str, *, restarts: int = 3, **container: Any) -> Object:
     """A JobSet of one indexed Job with that many pods, with every default written out."""
     main = {"name": "main", "image": "registry.example/train:1", "command": ["sh", "-c", command], **container}
-    pod = {
-        "restartPolicy": "Never",
-        "nodeSelector": STAND_IN,
-        "tolerations": TOLERATIONS,
-        "containers": [main],
-    }
+    pod = {"restartPolicy": "Never", "nodeSelector": STAND_IN, "tolerations": TOLERATIONS, "containers": [main]}
     job = {
         "completionMode": "Indexed",
         "completions": members,

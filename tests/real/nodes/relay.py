@@ -28,7 +28,6 @@ async def relay(address: str, port: int, server: str, server_port: int) -> async
 
 
 async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    """Copy bytes until the source ends."""
     while data := await source.read(CHUNK):
         target.write(data)
         await target.drain()

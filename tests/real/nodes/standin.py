@@ -76,7 +76,6 @@ class Pod:
     gone: bool = False
 
     def step(self, word: str) -> Step | None:
-        """The first step of that name."""
         return next((step for step in self.script if step.word == word), None)
 
 
@@ -94,7 +93,6 @@ class StandIn:
         self._log = structlog.get_logger("stand-in")
 
     async def run(self) -> None:
-        """Until cancelled."""
         transport, report = self._api.transport, self._log.info
         nodes = Informer(
             transport, NODES, changed=lambda kind, node: self._node(node, kind == "DELETED"), report=report
@@ -348,7 +346,6 @@ def _version(value: Object) -> int:
 
 
 async def _first(*events: asyncio.Event) -> None:
-    """Wait until one of the events is set."""
     waits = [asyncio.ensure_future(event.wait()) for event in events]
     try:
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)

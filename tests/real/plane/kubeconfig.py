@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.real.plane.certificates import Pair
@@ -25,6 +26,17 @@ def write(path: Path, *, url: str, authority: Path, pair: Pair | None = None, to
         "current-context": NAME,
     }
     replace(path, json.dumps(document, indent=2))
+    return path
+
+
+def changed(source: str, path: Path, *, user: Mapping[str, str] | None = None, server: str = "") -> Path:
+    """Write a copy of a kubeconfig with another user, or with another address of the server."""
+    document = json.loads(Path(source).read_text(encoding="utf-8"))
+    if user is not None:
+        document["users"][0]["user"] = dict(user)
+    if server:
+        document["clusters"][0]["cluster"]["server"] = server
+    replace(path, json.dumps(document))
     return path
 
 

@@ -4,8 +4,9 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from muster.local import tether
@@ -53,7 +54,6 @@ class Program:
             self.process.send_signal(number)
 
     def kill(self) -> None:
-        """SIGKILL, and wait for the end."""
         self.signal(signal.SIGKILL)
         self.process.wait()
 
@@ -70,6 +70,15 @@ class Program:
         status = self.process.poll()
         if status is not None:
             raise ProgramFailed(f"{self.name} ended with status {status}; {self.last_lines()}")
+
+    def until(self, ready: Callable[[], bool], seconds: float, what: str = "ready") -> None:
+        """Ask again until it is true. Raise ProgramFailed if the process has ended, or when the seconds are over."""
+        deadline = time.monotonic() + seconds
+        while not ready():
+            self.check()
+            if time.monotonic() > deadline:
+                raise ProgramFailed(f"{self.name} was not {what} after {seconds:g} s; {self.last_lines()}")
+            time.sleep(0.05)
 
     def last_lines(self) -> str:
         """The end of its log, for an error message."""

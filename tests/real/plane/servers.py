@@ -79,7 +79,6 @@ class Plane:
 
     @property
     def authority(self) -> Authority:
-        """The issuer of this plane's certificates."""
         return self._authority
 
     @property

@@ -47,7 +47,6 @@ class Supervisor:
         self._thread.start()
 
     def close(self) -> None:
-        """End everything."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()

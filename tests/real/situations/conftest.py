@@ -9,15 +9,12 @@ from deploy.helm.copies import CRD
 from tests.deploy.chart.release import Release, release
 from tests.real.site import Site
 from tests.real.stopping import held
-from tests.tools.go_tool import HELM, CannotBuild
+from tests.tools.go_tool import HELM
 
 
 @pytest.fixture
 def helm() -> Path:
-    try:
-        return HELM.path()
-    except CannotBuild as missing:
-        pytest.skip(str(missing))
+    return HELM.needed()
 
 
 @pytest.fixture

@@ -35,16 +35,7 @@ async def install(here: Site, name: str, probe: Object, words: str) -> None:
     settings["metadata"] |= {"namespace": here.namespace}
     settings["data"] = SETTINGS
     await here.apply(settings, *sample(name, here.namespace))
-    await eventually(lambda: refusal(here, probe), holds=lambda found: words in found)
-
-
-async def refusal(here: Site, obj: Object) -> str:
-    """What the API server says to it; empty if it would take it."""
-    try:
-        await here.kubectl("create", "--dry-run=server", "-f", "-", body=obj)
-    except Refused as error:
-        return str(error)
-    return ""
+    await eventually(lambda: here.refusal(probe), holds=lambda found: words in found)
 
 
 def gpus(count: int) -> Object:
@@ -57,8 +48,16 @@ def tpu(topology: str, chips: int = 4) -> Object:
 
 
 PLAIN = {"cpus": 1, "ramRatio": 2}
+
+
+def templated(**pod: Any) -> Object:
+    """A type whose template has this in the spec of its pods."""
+    return {"resources": PLAIN, "template": {"spec": pod}}
+
+
 MANY = "accelerators, and one experiment may have 16"
 DEVICES = "which are not counted"
+FETCH = {"name": "a", "image": "registry.example/a:1", "resources": {"limits": {"memory": "1Gi"}}}
 ASKED: dict[str, tuple[str, Object, str]] = {
     "none": ("jax", {"worker": {"count": 500, "resources": PLAIN}}, ""),
     "just enough": ("jax", {"worker": {"count": 2, "resources": gpus(8)}}, ""),
@@ -90,18 +89,7 @@ ASKED: dict[str, tuple[str, Object, str]] = {
     "slices": ("jax", {"worker": {"count": 2, "resources": tpu("2x2x4")}}, f"32 {MANY}"),
     "a device in a template": (
         "jax",
-        {
-            "worker": {
-                "resources": PLAIN,
-                "template": {
-                    "spec": {
-                        "containers": [
-                            {"name": "main", "resources": {"limits": {"amd.com/gpu": 8}}},
-                        ]
-                    }
-                },
-            }
-        },
+        {"worker": templated(containers=[{"name": "main", "resources": {"limits": {"amd.com/gpu": 8}}}])},
         DEVICES,
     ),
     "a device in a template of workers of Ray": (
@@ -109,31 +97,12 @@ ASKED: dict[str, tuple[str, Object, str]] = {
         {
             "Head": {"resources": PLAIN},
             "Workers": [
-                {
-                    "name": "a",
-                    "resources": PLAIN,
-                    "template": {"spec": {"containers": [{"name": "x", "resources": {"requests": {"a.b/c": 1}}}]}},
-                }
+                {"name": "a", **templated(containers=[{"name": "x", "resources": {"requests": {"a.b/c": 1}}}])}
             ],
         },
         DEVICES,
     ),
-    "memory in a template": (
-        "jax",
-        {
-            "worker": {
-                "resources": PLAIN,
-                "template": {
-                    "spec": {
-                        "initContainers": [
-                            {"name": "a", "image": "registry.example/a:1", "resources": {"limits": {"memory": "1Gi"}}}
-                        ]
-                    }
-                },
-            }
-        },
-        "",
-    ),
+    "memory in a template": ("jax", {"worker": templated(initContainers=[FETCH])}, ""),
 }
 """Operator, types, and what is said of them; nothing where they are taken."""
 
@@ -150,7 +119,7 @@ async def test_the_most_accelerators_of_an_experiment_are_counted_over_all_forms
         }
 
     await install(here, "accelerators", asking("one too many"), MANY)
-    said = {name: await refusal(here, asking(name)) for name in ASKED}
+    said = {name: await here.refusal(asking(name)) for name in ASKED}
     wrong = {
         name: said[name]
         for name, (_, _, words) in ASKED.items()
@@ -159,7 +128,7 @@ async def test_the_most_accelerators_of_an_experiment_are_counted_over_all_forms
     assert wrong == {}
     claim = asking("none")
     claim["spec"]["template"] = {"spec": {"resourceClaims": [{"name": "x", "resourceClaimTemplateName": "gpus"}]}}
-    assert DEVICES in await refusal(here, claim)
+    assert DEVICES in await here.refusal(claim)
     here.row.says(said["one too many"].partition("denied request: ")[2])
 
 
@@ -169,7 +138,7 @@ async def test_labels_are_needed_and_an_older_experiment_can_still_be_cancelled(
     here.row.happens("an experiment without a label that a policy of deploy/admission asks for")
     await install(here, "labels", here.experiment("run"), "metadata.labels lacks team, cost-center")
     some = here.experiment("run", metadata={"labels": {"team": "vision", "cost-center": ""}})
-    assert "metadata.labels lacks cost-center: each experiment has a value of it" in await refusal(here, some)
+    assert "metadata.labels lacks cost-center: each experiment has a value of it" in await here.refusal(some)
     await here.submit("labelled", metadata={"labels": LABELS})
     with pytest.raises(Refused, match="lacks team"):
         await here.kubectl("label", "experiment", "labelled", "team-")
@@ -190,9 +159,9 @@ async def test_images_of_other_registries_are_refused_in_the_experiment_and_in_i
     await here.running("older", "*: run 600")
     await install(here, "registries", of("python:3.11"), f"spec.image python:3.11 {words}")
     for image in ("registry.example.evil.org/x:1", "ghcr.io/ours-too/x:1", "docker.io/ghcr.io/ours/x:1"):
-        assert words in await refusal(here, of(image))
+        assert words in await here.refusal(of(image))
     for image in ("registry.example/train:1", "ghcr.io/ours/deep/x@sha256:" + "0" * 64):
-        assert await refusal(here, of(image)) == ""
+        assert await here.refusal(of(image)) == ""
     await here.kubectl("annotate", "pods", "--all", "looked=at")  # a pod may be edited as long as its images stay
     extra = [{"name": "fetch", "image": "busybox:1"}]
     await here.submit("run", template={"spec": {"initContainers": extra}})

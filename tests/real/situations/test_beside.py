@@ -11,12 +11,6 @@ from tests.real.site import Site
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(400), pytest.mark.usefixtures("our_servers")]
 
 
-def needs_the_controller() -> None:
-    """Skip where no binary of it is named."""
-    if reason := JOBSET.why_not():
-        pytest.skip(reason)
-
-
 async def state_of(here: Site, name: str) -> tuple[Any, Any]:
     """How often a JobSet was restarted, and how it ended."""
     found = await here.get(jobsets_path(here.namespace, name))
@@ -26,7 +20,6 @@ async def state_of(here: Site, name: str) -> tuple[Any, Any]:
 
 async def test_a_jobset_that_fails_and_an_experiment_do_not_move_each_other(here: Site) -> None:
     here.row.happens("a JobSet in the same namespace is restarted and fails; a member of ours is lost meanwhile")
-    needs_the_controller()
     async with JOBSET.running(here.ground, here.request):
         await here.running()
         await here.request("POST", jobsets_path(here.namespace), jobset("other", 2, "*: run 600"))
@@ -43,15 +36,9 @@ async def test_a_jobset_that_fails_and_an_experiment_do_not_move_each_other(here
 
 async def test_the_service_of_a_jobset_of_the_same_name_is_explained(here: Site) -> None:
     here.row.happens("a JobSet of the experiment's name has the Service of that name")
-    needs_the_controller()
     async with JOBSET.running(here.ground, here.request):
         await here.request("POST", jobsets_path(here.namespace), jobset("run", 2, "*: run 600"))
-
-        async def running() -> bool:
-            pods = await here.pods()
-            return len(pods) == 2 and all(pod["status"].get("phase") == "Running" for pod in pods)
-
-        await eventually(running)
+        await here.all_run(2)
         here.row.happens("a JobSet of the experiment's name has the Service of that name")
         await here.submit("run")
         await here.says("run", "^Failed NameTaken Service .*/run .*JobSet")

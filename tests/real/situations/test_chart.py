@@ -92,7 +92,6 @@ async def test_the_api_server_accepts_every_rendering_strictly(here: Site, helm:
 
 
 def path(each: Object) -> str:
-    """The path of an object."""
     group = "api" if each["apiVersion"] == "v1" else "apis"
     singular = each["kind"].lower()
     plural = f"{singular[:-1]}ies" if singular.endswith("y") else f"{singular}{'es' if singular.endswith('s') else 's'}"

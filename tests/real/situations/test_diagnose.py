@@ -15,7 +15,7 @@ from muster.kinds.pods import OBSERVE
 from tests.deploy.chart.release import Release
 from tests.real.diagnosing import CALLER, EVENTS, READER, both_find, diagnosed, entitled
 from tests.real.ground import ROOT, STAND_IN, TOLERATIONS
-from tests.real.namespace import Object, eventually
+from tests.real.namespace import Object
 from tests.real.site import PROCESSES, Site
 
 pytestmark = pytest.mark.timeout(400)
@@ -57,7 +57,6 @@ class Fault:
 
     @property
     def run(self) -> str:
-        """The name of the run."""
         return f"pods/{self.name}" if self.job is None else f"job/{self.name}"
 
     def objects(self, folder: Path) -> list[Object]:
@@ -147,7 +146,7 @@ async def test_a_reader_calls_the_roll_and_without_portforward_is_told_what_is_n
     gang = Fault("train", "", (), serves="store.join(0)")
     pods = gang.objects(Path(here.ground.folder))
     await here.apply(*pods)
-    await eventually(here.pods, holds=lambda found: [each["status"]["phase"] for each in found] == ["Running"] * 3)
+    await here.all_run(3)
     await entitled(here, "view", READER)
     await entitled(here, "caller", READER, CALLER)
     here.row.happens("muster diagnose of three pods of nobody's, of which one has joined its own store")

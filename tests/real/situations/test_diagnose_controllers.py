@@ -66,11 +66,8 @@ class Project:
 
     @asynccontextmanager
     async def running(self, here: Site) -> AsyncIterator[None]:
-        """Run its controllers. The test is skipped where one of them is not built."""
+        """Run its controllers."""
         here.row.happens(f"{len(self.gangs)} objects of live controllers, under a musterd and muster diagnose")
-        for controller in self.controllers:
-            if reason := controller.why_not():
-                pytest.skip(reason)
         async with AsyncExitStack() as stack:
             for controller in self.controllers:
                 await stack.enter_async_context(controller.running(here.ground, here.request))

@@ -62,12 +62,7 @@ async def test_a_jaxjob_outlives_a_killed_process_and_a_musterd_and_is_deleted_i
             await stack.enter_async_context(served(here, JAXJOB))
             await here.kubectl("apply", "-f", "-", body=job(ROUNDS="30", PAUSE="0.5"))
             await last(here, "Running")
-
-            async def both() -> bool:
-                pods = await here.pods("jaxjob-simple")
-                return len(pods) == 2 and all(pod["status"].get("phase") == "Running" for pod in pods)
-
-            await eventually(both, LONG)
+            await here.all_run(2, "jaxjob-simple", LONG)
             await asyncio.sleep(3)
             members = await here.pods("jaxjob-simple")
             here.kill(next(pod for pod in members if pod["metadata"]["labels"][LABEL_RANK] == "1"))
@@ -87,5 +82,4 @@ async def test_a_jaxjob_outlives_a_killed_process_and_a_musterd_and_is_deleted_i
 
 
 async def last(here: Site, wanted: str) -> None:
-    """Wait until the latest true condition is that one."""
     await eventually(lambda: conditions(here), LONG, holds=lambda found: found[-1:] == [wanted])

@@ -53,7 +53,6 @@ CASES: dict[str, Object] = {
 
 
 def named(manifest: Object, name: str, **spec: Any) -> Object:
-    """That JobSet under a name."""
     return {**manifest, "metadata": {"name": name}, "spec": {**manifest["spec"], **spec}}
 
 
@@ -89,8 +88,6 @@ def counters(status: Object) -> tuple[Any, ...]:
 @pytest.mark.parametrize("case", CASES)
 async def test_a_jobset_has_the_history_that_its_own_controller_writes(here: Site, case: str) -> None:
     here.row.happens(f"the same JobSet under Muster and under its own controller: {case}")
-    if reason := JOBSET.why_not():
-        pytest.skip(reason)
     async with JOBSET.running(here.ground, here.request):
         manifest = CASES[case]
         our = await here.request("POST", jobsets_path(here.namespace), named(manifest, OURS, managedBy=MUSTER))
@@ -141,7 +138,7 @@ async def test_without_the_right_on_finalizers_the_pods_of_a_jobset_are_refused(
 
         here.row.says(await eventually(refused))
         await here.shows("jobset/run", "cannot set blockOwnerDeletion")
-    await eventually(here.pods, holds=lambda found: [pod["status"].get("phase") for pod in found] == ["Running"] * 2)
+    await here.all_run(2)
     await here.request("DELETE", jobsets_path(here.namespace, "run"))
 
 

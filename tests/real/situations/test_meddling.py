@@ -8,7 +8,8 @@ import pytest
 
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK, LABEL_UID
 from muster.kube.resources import core
-from tests.real.namespace import Object, eventually
+from tests.real.diagnosing import EXPERIMENTS, entitled
+from tests.real.namespace import Object, eventually, trial
 from tests.real.site import Site
 
 pytestmark = pytest.mark.timeout(400)
@@ -30,11 +31,9 @@ async def mutation(here: Site, expression: str) -> AsyncIterator[None]:
     await here.request("POST", POLICIES, {"metadata": {"name": name}, "spec": spec})
     binding = {"metadata": {"name": name}, "spec": {"policyName": name, "matchResources": selector}}
     await here.request("POST", f"{POLICIES[:-3]}ybindings", binding)
-    container = {"name": "main", "image": "b"}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "try"}, "spec": {"containers": [container]}}
 
     async def in_force() -> bool:
-        made = await here.request("POST", core(name, "pods"), pod, params={"dryRun": "All"})
+        made = await here.request("POST", core(name, "pods"), trial(), params={"dryRun": "All"})
         return "app.kubernetes.io/managed-by" in made["metadata"].get("labels", {}) or changed(made)
 
     def changed(made: Object) -> bool:
@@ -189,9 +188,7 @@ async def test_pods_stay_for_their_logs_after_a_deadline(here: Site) -> None:
 @pytest.mark.core
 async def test_a_reader_of_experiments_sees_what_he_may(here: Site) -> None:
     await here.running()
-    await here.kubectl("create", "serviceaccount", "reader")
-    await here.kubectl("create", "role", "reader", "--verb=get,list,watch", "--resource=experiments.muster.dev")
-    await here.kubectl("create", "rolebinding", "reader", "--role=reader", f"--serviceaccount={here.namespace}:reader")
+    await entitled(here, "reader", EXPERIMENTS)
     config = await here.account("reader")
     here.row.happens("muster get NAME by somebody who may read experiments but not pods")
     shown = await here.muster("get", "run", config=config)

@@ -14,6 +14,7 @@ import pytest
 
 from muster.cli.exits import FAILED, INTERRUPTED
 from muster.cli.processes.stack import free_port
+from tests.real.diagnosing import EXPERIMENTS, entitled
 from tests.real.ground import ROOT
 from tests.real.namespace import SLOW
 from tests.real.site import PROCESSES, Site
@@ -38,8 +39,6 @@ http.server.ThreadingHTTPServer(("", PORT), Answers).serve_forever()
 
 
 class Forwarded:
-    """A `muster port-forward` that runs."""
-
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         assert process.stdout is not None
@@ -55,7 +54,6 @@ class Forwarded:
         return (await asyncio.wait_for(self._errors.readline(), SLOW)).decode().strip()
 
     async def ends(self) -> int:
-        """The exit status."""
         return await asyncio.wait_for(self._process.wait(), SLOW)
 
     async def interrupted(self) -> int:
@@ -84,7 +82,6 @@ async def forwarded(here: Site, *arguments: str, config: str = "") -> AsyncItera
 
 
 def post(url: str, body: bytes) -> bytes:
-    """The answer of the program in the pod."""
     with urllib.request.urlopen(url, body, timeout=SLOW) as answer:
         found: bytes = answer.read()
     return found
@@ -126,11 +123,7 @@ async def test_a_port_of_a_member_is_carried_through_the_api_server(here: Site) 
 
 async def test_ports_need_the_right_to_forward_them_which_view_has_not(here: Site) -> None:
     port = await serving(here)
-    await here.kubectl("create", "role", "reader", "--verb=get,list,watch", "--resource=experiments.muster.dev")
-    await here.kubectl("create", "serviceaccount", "view")
-    account = f"--serviceaccount={here.namespace}:view"
-    await here.kubectl("create", "rolebinding", "view", "--clusterrole=view", account)
-    await here.kubectl("create", "rolebinding", "view-reads", "--role=reader", account)
+    await entitled(here, "view", EXPERIMENTS, role="view")
     here.row.happens("muster port-forward by a person with the role view")
     async with forwarded(here, "run", f":{port}", config=await here.account("view")) as opened:
         url = await opened.address()

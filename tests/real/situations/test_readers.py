@@ -33,7 +33,6 @@ def fetched(url: str, token: str = "") -> tuple[int, bytes]:
 
 
 def read(url: str, token: str = "") -> tuple[int, str]:
-    """The same as text."""
     status, said = fetched(url, token)
     return status, said.decode()
 

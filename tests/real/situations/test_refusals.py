@@ -4,7 +4,7 @@ import pytest
 
 from muster.api.names import name_suffix, pod_name
 from muster.kube.resources import core
-from tests.real.namespace import Refused, eventually
+from tests.real.namespace import eventually, trial
 from tests.real.site import Site
 from tests.real.webhook import Behaviour, webhook
 
@@ -23,21 +23,7 @@ async def counted(here: Site, quota: str) -> None:
 
 async def refused(here: Site, words: str, **container: object) -> None:
     """Wait until the API server refuses a pod with those words: its admission learns of new objects by watches."""
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "try"},
-        "spec": {"containers": [{"name": "a", "image": "b", **container}]},
-    }
-
-    async def is_refused() -> bool:
-        try:
-            await here.kubectl("create", "--dry-run=server", "-f", "-", body=pod)
-        except Refused as error:
-            return words in str(error)
-        return False
-
-    await eventually(is_refused)
+    await eventually(lambda: here.refusal(trial(**container)), holds=lambda found: words in found)
 
 
 @pytest.mark.core
@@ -134,10 +120,7 @@ async def test_a_webhook_that_denies_is_reported(here: Site) -> None:
 
 @pytest.mark.parametrize(
     "behaviour",
-    [
-        pytest.param("down", id="is down (500 on POST pods)"),
-        pytest.param("slow", id="does not answer within its 3 s"),
-    ],
+    [pytest.param("down", id="is down (500 on POST pods)"), pytest.param("slow", id="does not answer within its 3 s")],
 )
 async def test_a_webhook_that_cannot_be_called_is_stuck(here: Site, behaviour: Behaviour) -> None:
     async with webhook(here, behaviour):

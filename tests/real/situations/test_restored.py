@@ -12,13 +12,9 @@ from tests.real.etcd import BUMPED, COPIED, Backup, member_of, put_back
 from tests.real.namespace import MERGE, Object, eventually
 from tests.real.site import Site
 from tests.real.stopping import api_server_down, held
-from tests.tools.go_tool import ETCDUTL, CannotBuild
+from tests.tools.go_tool import ETCDUTL
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.timeout(600),
-    pytest.mark.usefixtures("our_servers"),
-]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(600), pytest.mark.usefixtures("our_servers")]
 NOTICED = 180.0
 """Seconds: where no number of the past is told from one of the future, a watch without a word lasts 90 s."""
 
@@ -57,10 +53,7 @@ async def test_etcd_is_restored_and_each_run_goes_on_from_what_the_backup_says(
     here: Site, tmp_path: Path, way: Backup
 ) -> None:
     if way is BUMPED:
-        try:
-            ETCDUTL.path()
-        except CannotBuild as missing:
-            pytest.skip(str(missing))
+        ETCDUTL.needed()
     for name, command in RUNS.items():
         await here.submit(name, command)
     await here.phase("over", "Succeeded")

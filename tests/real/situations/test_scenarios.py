@@ -75,8 +75,7 @@ async def test_a_scenario_is_reported_and_charged_as_it_states(here: Site, name:
     here.row.happens(f"scenario {name}")
     await here.submit("run", script(scenario), members=SIZE, **{**scenario.spec, **_short(scenario)})
     ended = asyncio.create_task(
-        here.until("run", lambda seen: seen.finished or seen.holds("Stuck"), 300),
-        name="watch for the end",
+        here.until("run", lambda seen: seen.finished or seen.holds("Stuck"), 300), name="watch for the end"
     )
     try:
         said = await _course(here, scenario)

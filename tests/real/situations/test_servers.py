@@ -1,7 +1,6 @@
 """What happens to the API server, to musterd's way there and to its rights, while experiments run."""
 
 import asyncio
-import json
 import re
 import signal
 from pathlib import Path
@@ -20,11 +19,7 @@ from tests.real.situations.test_refusals import counted
 from tests.real.stopping import Musterd, api_server_down, ask, held, musterds, without_rights
 from tests.real.webhook import webhook
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.timeout(600),
-    pytest.mark.usefixtures("our_servers"),
-]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(600), pytest.mark.usefixtures("our_servers")]
 FAILS_LATER = "rank=1 epoch=0: hold, run 8, exit 1\n*: run 600"
 
 
@@ -37,11 +32,8 @@ async def lose_a_member(here: Site) -> str:
 
 def through(relay: Relay, ground: Ground) -> Path:
     """musterd's kubeconfig, but through the relay."""
-    document = json.loads(Path(ground.musterd).read_text())
-    document["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{relay.port}"
     config = Path(ground.folder) / "through-the-relay.kubeconfig"
-    config.write_text(json.dumps(document))
-    return config
+    return kubeconfig.changed(ground.musterd, config, server=f"https://127.0.0.1:{relay.port}")
 
 
 async def relists(daemon: Musterd) -> float:
@@ -103,10 +95,8 @@ class Ticket:
         self._here = here
         self._path = f"/api/v1/namespaces/{SYSTEM}/secrets"
         self.token = folder / f"{here.namespace}.token"
-        document = json.loads(Path(here.ground.musterd).read_text())
-        document["users"][0]["user"] = {"tokenFile": str(self.token)}
-        self.kubeconfig = folder / f"{here.namespace}.kubeconfig"
-        kubeconfig.replace(self.kubeconfig, json.dumps(document))
+        config, user = folder / f"{here.namespace}.kubeconfig", {"tokenFile": str(self.token)}
+        self.kubeconfig = kubeconfig.changed(here.ground.musterd, config, user=user)
 
     async def issue(self) -> None:
         """Make the Secret and a token bound to it; the file is replaced in one step, as the kubelet does."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.real.diagnosing import EXPERIMENTS, entitled
 from tests.real.namespace import Refused
 from tests.real.site import PROCESSES, Site
 
@@ -26,10 +27,7 @@ next_batch() if os.environ["MUSTER_RANK"] == "1" else all_reduce()
 
 async def of_role(here: Site, role: str) -> str:
     """What `muster stacks` says to a user who has that role of Kubernetes and may read experiments."""
-    await here.kubectl("create", "serviceaccount", role)
-    account = f"--serviceaccount={here.namespace}:{role}"
-    await here.kubectl("create", "rolebinding", role, f"--clusterrole={role}", account)
-    await here.kubectl("create", "rolebinding", f"{role}-reads", "--role=reader", account)
+    await entitled(here, role, EXPERIMENTS, role=role)
     try:
         return await here.muster("stacks", "run", config=await here.account(role))
     except Refused as refused:
@@ -39,7 +37,6 @@ async def of_role(here: Site, role: str) -> str:
 @pytest.mark.core
 async def test_stacks_need_the_right_to_execute_commands_which_edit_has_and_view_has_not(here: Site) -> None:
     """With the right the commands run in the containers: the API server passes them on to the node."""
-    await here.kubectl("create", "role", "reader", "--verb=get,list,watch", "--resource=experiments.muster.dev")
     options: dict[str, Any] = {"operator": "jobset", "on": PROCESSES, "members": 3, "assist": True}
     await here.running("run", f"exec {sys.executable} -u -c '{PROGRAM}'", **options)
     here.row.happens("muster stacks by people with the roles view and edit")

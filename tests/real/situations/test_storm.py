@@ -28,7 +28,6 @@ class Witness:
         self.violations: list[str] = []
 
     def sees(self, kind: str, pod: Object) -> None:
-        """One event of the watch."""
         self.pods[pod["metadata"]["uid"]] = pod
         if kind == "DELETED":
             del self.pods[pod["metadata"]["uid"]]
@@ -41,11 +40,9 @@ class Witness:
         self.violations += [f"{labels[LABEL_EXPERIMENT]}: rank {r} runs {n} times" for r, n in ranks.items() if n > 1]
 
     def of(self, experiment: str) -> list[Object]:
-        """The pods of one experiment."""
         return [pod for pod in self.pods.values() if pod["metadata"]["labels"].get(LABEL_EXPERIMENT) == experiment]
 
     async def watch(self, here: Site) -> None:
-        """Until cancelled."""
         path = core(here.namespace, "pods")
         version = (await here.request("GET", path))["metadata"]["resourceVersion"]
         params = {"watch": "true", "resourceVersion": version}

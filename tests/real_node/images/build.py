@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.real.binaries import CACHE_VARIABLE
+from tests.real.binaries import home
 from tests.real.ground import ROOT
 from tests.real_node.addresses import HOST, REGISTRY
 from tests.real_node.programs import Programs
@@ -47,8 +47,7 @@ class Images:
 
 def store() -> Path:
     """The folder of the images and of what is needed to build them."""
-    parent = Path(os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "muster-real")
-    return parent / "images"
+    return home() / "images"
 
 
 def environment() -> dict[str, str]:

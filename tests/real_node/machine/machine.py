@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,7 +33,6 @@ class Machine:
 
     @property
     def cgroup(self) -> str:
-        """The name of its control group."""
         return f"{PREFIX}{os.environ[OWNER]}-{self.plan.name}"
 
     def start(self) -> None:
@@ -50,20 +48,12 @@ class Machine:
         program = Program(self.plan.name, ["sh", "-c", f"{join}{boot}"], log, environment={"PYTHONPATH": str(ROOT)})
         self._program = program
         (self.folder / "pid").write_text(str(program.pid))
-        self._until("up", program)
+        program.until(lambda: "up" in log.read_text().splitlines(), START_SECONDS, "up")
         _ip("link", "delete", self.place.link, check=False)
         _ip("link", "add", self.place.link, "type", "veth", "peer", "name", "eth0", "netns", str(program.pid))
         _ip("link", "set", self.place.link, "master", BRIDGE, "up")
         _ip("route", "replace", self.place.pods, "via", self.place.address)
-        self._until("ready", program)
-
-    def _until(self, word: str, program: Program) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while word not in program.log.read_text().splitlines():
-            program.check()
-            if time.monotonic() > deadline:
-                raise ProgramFailed(f"the machine was not {word} after {START_SECONDS:g} s; {program.last_lines()}")
-            time.sleep(0.05)
+        program.until(lambda: "ready" in log.read_text().splitlines(), START_SECONDS)
 
     def power_off(self) -> None:
         """SIGKILL for everything on it, at once; nothing is said to the API server."""
@@ -94,17 +84,6 @@ class Machine:
             yield
         finally:
             self.signal(program, signal.SIGCONT)
-
-    @contextlib.contextmanager
-    def stopped(self, program: str) -> Iterator[None]:
-        """The program has ended (SIGTERM), and is started again afterwards."""
-        hold = self.folder / "run" / f"{program}.hold"
-        hold.touch()
-        self.signal(program, signal.SIGTERM)
-        try:
-            yield
-        finally:
-            hold.unlink()
 
     @contextlib.contextmanager
     def cut_off(self) -> Iterator[None]:

@@ -38,9 +38,7 @@ class Plan:
 
     @classmethod
     def read(cls, file: Path) -> "Plan":
-        """From the file that `write` wrote."""
         return cls(**json.loads(file.read_text(encoding="utf-8")))
 
     def write(self, file: Path) -> None:
-        """As JSON."""
         file.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")

@@ -12,14 +12,13 @@ from tests.real.namespace import SLOW
 from tests.real.situations.test_port_forward import forwarded
 from tests.real_node.registry import pull_secret
 from tests.real_node.site import Site, python
-from tests.real_node.situations.test_cannot_start import main, private, spec
+from tests.real_node.situations.test_cannot_start import main, private, spec, volume
 from tests.real_node.situations.test_nodes import spread
 
 pytestmark = pytest.mark.timeout(400)
 
 
 async def ended(here: Site, command: str, pattern: str, *, members: int = 2, **change: Any) -> None:
-    """Run to the end; what rank 0 printed matches."""
     await here.submit("run", command, members=members, **change)
     seen = await here.until("run", lambda seen: seen.finished)
     text = await here.muster("logs", "run", "--rank", "0")
@@ -68,14 +67,8 @@ async def test_a_pod_has_no_token_unless_its_template_asks_for_one(here: Site) -
 async def test_fs_group_and_user_are_applied(here: Site) -> None:
     here.row.happens("runAsUser 1000, fsGroup 2000: a volume belongs to the group, the program is the user")
     security = {"runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 2000, "runAsNonRoot": True}
-    template = {
-        "spec": {
-            "securityContext": security,
-            "volumes": [{"name": "data", "emptyDir": {}}],
-            "containers": [{"name": "main", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}],
-        }
-    }
-    await ended(here, "id; stat -c %g /data; touch /data/file", r"uid=1000[\s\S]*2000", template=template)
+    change = spec(securityContext=security, **volume(emptyDir={})["template"]["spec"])
+    await ended(here, "id; stat -c %g /data; touch /data/file", r"uid=1000[\s\S]*2000", **change)
 
 
 @pytest.mark.core
@@ -90,29 +83,18 @@ async def test_a_container_has_no_more_rights_than_it_needs(here: Site) -> None:
 
 async def test_a_read_only_root_file_system_is_one(here: Site) -> None:
     here.row.happens("readOnlyRootFilesystem: the program cannot write")
-    await ended(
-        here,
-        "touch /file 2>&1 || true",
-        "Read-only file system",
-        **main(securityContext={"readOnlyRootFilesystem": True}),
-    )
+    change = main(securityContext={"readOnlyRootFilesystem": True})
+    await ended(here, "touch /file 2>&1 || true", "Read-only file system", **change)
 
 
 async def test_a_native_sidecar_ends_after_its_program(here: Site) -> None:
     here.row.happens("a native sidecar that never ends, and an init container; the program exits 0")
     log = {"name": "log", "image": here.nodes.images["base"], "command": ["sleep", "3600"], "restartPolicy": "Always"}
     fetch = {"name": "fetch", "image": here.nodes.images["base"], "command": ["sh", "-c", "echo fetched > /data/file"]}
-    mounts = {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
-    await ended(
-        here,
-        "cat /data/file",
-        "fetched",
-        **spec(
-            volumes=[{"name": "data", "emptyDir": {}}],
-            initContainers=[log, {**fetch, **mounts}],
-            containers=[{"name": "main", **mounts}],
-        ),
-    )
+    with_data = volume(emptyDir={})["template"]["spec"]
+    mounts = {"volumeMounts": with_data["containers"][0]["volumeMounts"]}
+    change = spec(initContainers=[log, {**fetch, **mounts}], **with_data)
+    await ended(here, "cat /data/file", "fetched", **change)
 
 
 @pytest.mark.core

@@ -75,118 +75,51 @@ class Fault:
 
 CONFIG: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "present"}, "data": {"other": "1"}}
 FAULTS = {
-    "tag": Fault(
-        "the image's tag does not exist",
-        {"image": f"{REGISTRY}/base:no-such-tag"},
-        r"ranks 0-1: the image \S+base:no-such-tag cannot be pulled .*not found",
-        "ImagePullBackOff",
-    ),
-    "repository": Fault(
-        "the image does not exist",
-        {"image": f"{REGISTRY}/no-such-image:1"},
-        r"no-such-image:1.*not found",
-        "ImagePullBackOff",
-    ),
-    "registry": Fault(
-        "the registry's name does not exist",
-        {"image": "registry.invalid:5000/base:1"},
-        r"registry\.invalid.*(no such host|server misbehaving|connection refused|lookup)",
-        "ImagePullBackOff",
-    ),
-    "closed": Fault(
-        "the registry is not there: connection refused",
-        {"image": f"{HOST}:5999/base:1"},
-        r":5999.*connection refused",
-        "ImagePullBackOff",
-    ),
-    "secretless": Fault(
-        "the registry wants a pull secret, and the pod has none",
-        private,
-        r"(401|no basic auth|authorization failed)",
-        "ImagePullBackOff",
-    ),
-    "wrong secret": Fault(
-        "the pull secret has a wrong password",
-        lambda here: private(here, "pull"),
-        r"(401|no basic auth|authorization failed)",
-        "ImagePullBackOff",
-        before=(pull_secret("pull", "guessed"),),
-    ),
+    "tag": Fault("the image's tag does not exist", {"image": f"{REGISTRY}/base:no-such-tag"},
+        r"ranks 0-1: the image \S+base:no-such-tag cannot be pulled .*not found", "ImagePullBackOff"),
+    "repository": Fault("the image does not exist", {"image": f"{REGISTRY}/no-such-image:1"},
+        r"no-such-image:1.*not found", "ImagePullBackOff"),
+    "registry": Fault("the registry's name does not exist", {"image": "registry.invalid:5000/base:1"},
+        r"registry\.invalid.*(no such host|server misbehaving|connection refused|lookup)", "ImagePullBackOff"),
+    "closed": Fault("the registry is not there: connection refused", {"image": f"{HOST}:5999/base:1"},
+        r":5999.*connection refused", "ImagePullBackOff"),
+    "secretless": Fault("the registry wants a pull secret, and the pod has none", private,
+        r"(401|no basic auth|authorization failed)", "ImagePullBackOff"),
+    "wrong secret": Fault("the pull secret has a wrong password", lambda here: private(here, "pull"),
+        r"(401|no basic auth|authorization failed)", "ImagePullBackOff", before=(pull_secret("pull", "guessed"),)),
     "name": Fault("the image's name is none", {"image": "Base:1:2"}, r"InvalidImageName", "InvalidImageName"),
-    "never": Fault(
-        "imagePullPolicy Never, and the image is not on the node",
-        {"image": f"{REGISTRY}/never:1", **main(imagePullPolicy="Never")},
-        r"ErrImageNeverPull",
-        "ErrImageNeverPull",
-    ),
-    "secret": Fault(
-        "a Secret of a variable is missing",
-        from_object("secretKeyRef", "absent", "key"),
-        r'CreateContainerConfigError .*secret "absent" not found',
-        "CreateContainerConfigError",
-    ),
-    "config": Fault(
-        "a ConfigMap of a variable is missing",
-        from_object("configMapKeyRef", "absent", "key"),
-        r'CreateContainerConfigError .*configmap "absent" not found',
-        "CreateContainerConfigError",
-    ),
-    "key": Fault(
-        "a ConfigMap has not the key of a variable",
-        from_object("configMapKeyRef", "present", "key"),
-        r"CreateContainerConfigError .*couldn't find key key in ConfigMap",
-        "CreateContainerConfigError",
-        before=(CONFIG,),
-    ),
-    "root": Fault(
-        "runAsNonRoot, and the image's user is root",
-        spec(securityContext={"runAsNonRoot": True}),
-        r"CreateContainerConfigError .*(runAsNonRoot|non-root)",
-        "CreateContainerConfigError",
-    ),
-    "seccomp": Fault(
-        "a seccomp profile that is not on the node",
+    "never": Fault("imagePullPolicy Never, and the image is not on the node",
+        {"image": f"{REGISTRY}/never:1", **main(imagePullPolicy="Never")}, r"ErrImageNeverPull", "ErrImageNeverPull"),
+    "secret": Fault("a Secret of a variable is missing", from_object("secretKeyRef", "absent", "key"),
+        r'CreateContainerConfigError .*secret "absent" not found', "CreateContainerConfigError"),
+    "config": Fault("a ConfigMap of a variable is missing", from_object("configMapKeyRef", "absent", "key"),
+        r'CreateContainerConfigError .*configmap "absent" not found', "CreateContainerConfigError"),
+    "key": Fault("a ConfigMap has not the key of a variable", from_object("configMapKeyRef", "present", "key"),
+        r"CreateContainerConfigError .*couldn't find key key in ConfigMap", "CreateContainerConfigError",
+        before=(CONFIG,)),
+    "root": Fault("runAsNonRoot, and the image's user is root", spec(securityContext={"runAsNonRoot": True}),
+        r"CreateContainerConfigError .*(runAsNonRoot|non-root)", "CreateContainerConfigError"),
+    "seccomp": Fault("a seccomp profile that is not on the node",
         main(securityContext={"seccompProfile": {"type": "Localhost", "localhostProfile": "absent.json"}}),
-        r"CreateContainerError .*(absent\.json|seccomp)",
-        "CreateContainerError",
-    ),
-    "directory": Fault(
-        "a mounted Secret is missing",
-        volume(secret={"secretName": "absent"}),
+        r"CreateContainerError .*(absent\.json|seccomp)", "CreateContainerError"),
+    "directory": Fault("a mounted Secret is missing", volume(secret={"secretName": "absent"}),
         r"^Pending SandboxNotReady 0/2 programs have started; ranks 0-1: no volumes or no network yet",
-        "SandboxNotReady",
-    ),
-    "map": Fault(
-        "a mounted ConfigMap is missing",
-        volume(configMap={"name": "absent"}),
+        "SandboxNotReady"),
+    "map": Fault("a mounted ConfigMap is missing", volume(configMap={"name": "absent"}),
         r"^Pending SandboxNotReady 0/2 programs have started; ranks 0-1: no volumes or no network yet",
-        "SandboxNotReady",
-    ),
-    "host": Fault(
-        "a directory of the node is missing",
+        "SandboxNotReady"),
+    "host": Fault("a directory of the node is missing",
         volume(hostPath={"path": "/no/such/directory", "type": "Directory"}),
         r"^Pending SandboxNotReady 0/2 programs have started; ranks 0-1: no volumes or no network yet",
-        "SandboxNotReady",
-    ),
-    "claim": Fault(
-        "a PersistentVolumeClaim is missing",
-        volume(persistentVolumeClaim={"claimName": "absent"}),
-        r'Unschedulable.*persistentvolumeclaim "absent" not found',
-        "Unschedulable",
-    ),
-    "memory": Fault(
-        "more memory than any node has",
+        "SandboxNotReady"),
+    "claim": Fault("a PersistentVolumeClaim is missing", volume(persistentVolumeClaim={"claimName": "absent"}),
+        r'Unschedulable.*persistentvolumeclaim "absent" not found', "Unschedulable"),
+    "memory": Fault("more memory than any node has",
         {"types": {"worker": {"completions": 2, "parallelisms": 2, "resources": {"cpus": 0.05, "ramRatio": 90000}}}},
-        r"Unschedulable.*Insufficient memory",
-        "Unschedulable",
-    ),
-    "init": Fault(
-        "an init container's image does not exist",
-        beside("fetch", lambda _: f"{REGISTRY}/absent:1", "true"),
-        r"ranks 0-1: the image \S+absent:1 cannot be pulled",
-        "ImagePullBackOff",
-    ),
-}
+        r"Unschedulable.*Insufficient memory", "Unschedulable"),
+    "init": Fault("an init container's image does not exist", beside("fetch", lambda _: f"{REGISTRY}/absent:1", "true"),
+        r"ranks 0-1: the image \S+absent:1 cannot be pulled", "ImagePullBackOff"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", with_core(FAULTS, "tag", "secret", "init"))
@@ -234,34 +167,19 @@ async def test_an_init_container_that_never_ends_is_named(here: Site) -> None:
 
 
 ENDS = {
-    "shell": Fault(
-        "the image has no shell: the runtime cannot start the command",
+    "shell": Fault("the image has no shell: the runtime cannot start the command",
         lambda here: {"image": here.nodes.images["pause"]},
-        r"^Failed .* ended with exit code 128, StartError on node node-\d+: .*/bin/sh: no such file",
-    ),
-    "command": Fault(
-        "a command that the shell does not find ends with 127",
-        {},
-        r"^Failed .* ended with exit code 127 on node .*not found",
-        command="no-such-program",
-    ),
-    "permission": Fault(
-        "a command that is no program ends with 126",
-        {},
-        r"^Failed .* ended with exit code 126 on node .*Permission denied",
-        command="/etc/hostname",
-    ),
-    "init fails": Fault(
-        "an init container ends with 3",
-        beside("fetch", base, "exit 3"),
-        r"^Failed .*rank \d .* ended with exit code 3 in container fetch on node",
-    ),
-    "hook": Fault(
-        "a postStart hook fails",
+        r"^Failed .* ended with exit code 128, StartError on node node-\d+: .*/bin/sh: no such file"),
+    "command": Fault("a command that the shell does not find ends with 127", {},
+        r"^Failed .* ended with exit code 127 on node .*not found", command="no-such-program"),
+    "permission": Fault("a command that is no program ends with 126", {},
+        r"^Failed .* ended with exit code 126 on node .*Permission denied", command="/etc/hostname"),
+    "init fails": Fault("an init container ends with 3", beside("fetch", base, "exit 3"),
+        r"^Failed .*rank \d .* ended with exit code 3 in container fetch on node"),
+    "hook": Fault("a postStart hook fails",
         main(lifecycle={"postStart": {"exec": {"command": ["sh", "-c", "exit 9"]}}}),
-        r"^(Restarting|Failed) .*(PostStartHookError|137)",
-    ),
-}
+        r"^(Restarting|Failed) .*(PostStartHookError|137)"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", with_core(ENDS, "shell", "hook"))

@@ -1,6 +1,7 @@
 """Muster from its chart, in pods: replicas that are lost, upgrades, policies, the page and the metrics."""
 
 import json
+import signal
 from typing import Any
 
 import pytest
@@ -23,7 +24,6 @@ async def replicas(here: Site) -> list[Any]:
 
 
 async def leader(here: Site) -> str:
-    """The holder of the Lease."""
     lease = await here.request("GET", f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/musterd")
     return str(lease["spec"]["holderIdentity"])
 
@@ -66,12 +66,9 @@ async def test_a_leader_that_is_lost_is_replaced(here: Site, way: str) -> None:
     if way == "kubectl delete pod":
         await here.kubectl(*OF, "delete", "pod", name, "--wait=false")
     else:
-        container = pod["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
-        kill = ("tasks", "kill", "--signal", way.split()[0], container)
-        here.machine_of(pod).within(here.nodes.programs["ctr"], "-n", "k8s.io", *kill)
+        here.kill(pod, signal.Signals[way.split()[0]])
     await led_by_another(here, before)
-    seconds = here.row
-    seconds.says("")
+    here.row.says("")
     await here.kubectl("delete", "pod", str((await here.pods("run"))[1]["metadata"]["name"]), "--wait=false")
     took = here.row.seconds
     await here.says("run", r"^Restarting \S+ .*rank 1 ", SLOW)

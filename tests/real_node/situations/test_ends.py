@@ -28,72 +28,31 @@ class End:
 
 ALLOCATE = "b = bytearray(1 << 30); b[::4096] = b'x' * len(b[::4096]); import time; time.sleep(600)"
 FILL = "dd if=/dev/zero of={0} bs=1M count=200; sleep 600"
+PROBED = {"periodSeconds": 1, "failureThreshold": 2, "initialDelaySeconds": 5}
+ALIVE = {"exec": {"command": ["test", "-e", "/tmp/alive"]}, **PROBED}
 ENDS = {
     "exit 1": End("rank 1 exits 1", "exit 1", r"rank 1 .* ended with exit code 1 on node node-", charged=True),
-    "kill -9": End(
-        "kill -9 of rank 1's program, from within its container",
-        "sleep 600 & kill -9 $!; wait $!; exit 137",
-        r"rank 1 .* ended with exit code 137",
-        charged=True,
-    ),
-    "segfault": End(
-        "rank 1 dies of SIGSEGV",
+    "kill -9": End("kill -9 of rank 1's program, from within its container",
+        "sleep 600 & kill -9 $!; wait $!; exit 137", r"rank 1 .* ended with exit code 137", charged=True),
+    "segfault": End("rank 1 dies of SIGSEGV",
         f"exec {python('import os, signal; os.kill(os.getpid(), signal.SIGSEGV)')}",
-        r"rank 1 .* ended with exit code 139 \(SIGSEGV\)",
-        charged=True,
-    ),
-    "oom": End(
-        "rank 1 takes more memory than its limit: killed by the kernel",
-        f"exec {python(ALLOCATE)}",
-        r"rank 1 .* ended with exit code 137 .*OOMKilled",
-        charged=True,
-    ),
-    "oom of a child": End(
-        "a child of rank 1 is killed for the pod's memory, and the program goes on to exit 7",
-        f"{python(ALLOCATE)}; exit 7",
-        r"rank 1 .* ended with exit code (7|137).*",
-        charged=True,
-    ),
-    "sizeLimit": End(
-        "rank 1 writes more into an emptyDir than its sizeLimit: evicted by the kubelet",
-        FILL.format("/data/file"),
-        r"rank 1 .*(Evicted|evicted).*exceeds the limit",
-        charged=True,
-        change=volume(emptyDir={"sizeLimit": "50Mi"}),
-    ),
+        r"rank 1 .* ended with exit code 139 \(SIGSEGV\)", charged=True),
+    "oom": End("rank 1 takes more memory than its limit: killed by the kernel", f"exec {python(ALLOCATE)}",
+        r"rank 1 .* ended with exit code 137 .*OOMKilled", charged=True),
+    "oom of a child": End("a child of rank 1 is killed for the pod's memory, and the program goes on to exit 7",
+        f"{python(ALLOCATE)}; exit 7", r"rank 1 .* ended with exit code (7|137).*", charged=True),
+    "sizeLimit": End("rank 1 writes more into an emptyDir than its sizeLimit: evicted by the kubelet",
+        FILL.format("/data/file"), r"rank 1 .*(Evicted|evicted).*exceeds the limit", charged=True,
+        change=volume(emptyDir={"sizeLimit": "50Mi"})),
     "ephemeral": End(
         "rank 1 writes more into its container than its limit of ephemeral storage: evicted by the kubelet",
-        FILL.format("/file"),
-        r"rank 1 .*(Evicted|evicted).*ephemeral",
-        charged=True,
-        change=main(resources={"limits": {"ephemeral-storage": "50Mi"}, "requests": {"ephemeral-storage": "10Mi"}}),
-    ),
-    "liveness": End(
-        "rank 1 does not answer its liveness probe: killed by the kubelet",
-        "rm -f /tmp/alive; sleep 600",
-        r"rank 1 .* ended with exit code (137|143)",
-        charged=True,
-        change={
-            "gracefulTermination": {"terminationGracePeriodSeconds": 2},
-            "template": {
-                "spec": {
-                    "containers": [
-                        {
-                            "name": "main",
-                            "livenessProbe": {
-                                "exec": {"command": ["test", "-e", "/tmp/alive"]},
-                                "periodSeconds": 1,
-                                "failureThreshold": 2,
-                                "initialDelaySeconds": 5,
-                            },
-                        }
-                    ],
-                }
-            },
-        },
-        others="touch /tmp/alive; sleep 600",
-    ),
-}
+        FILL.format("/file"), r"rank 1 .*(Evicted|evicted).*ephemeral", charged=True,
+        change=main(resources={"limits": {"ephemeral-storage": "50Mi"}, "requests": {"ephemeral-storage": "10Mi"}})),
+    "liveness": End("rank 1 does not answer its liveness probe: killed by the kubelet", "rm -f /tmp/alive; sleep 600",
+        r"rank 1 .* ended with exit code (137|143)", charged=True,
+        change={"gracefulTermination": {"terminationGracePeriodSeconds": 2}, **main(livenessProbe=ALIVE)},
+        others="touch /tmp/alive; sleep 600"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("end", with_core(ENDS, "oom", "liveness"))

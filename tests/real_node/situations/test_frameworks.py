@@ -25,9 +25,7 @@ LONG = 400.0
 
 async def test_jax_trains_over_two_nodes(here: Site) -> None:
     here.row.happens("examples/jax: four processes on two nodes train together")
-    train = "python3 -u examples/jax/train.py --steps 40"
-    image = here.nodes.images["train"]
-    await here.submit("run", train, operator="jax", members=4, cpus=0.2, image=image, **spread())
+    await here.trains(40, members=4, **spread())
     await here.says("run", r"^Running .*4/4", LONG)
     running = here.row.said
     nodes = {pod["spec"]["nodeName"] for pod in await here.pods("run")}
@@ -37,23 +35,17 @@ async def test_jax_trains_over_two_nodes(here: Site) -> None:
 
 
 async def test_a_jax_rank_that_is_killed_is_one_restart(here: Site) -> None:
-    train = "python3 -u examples/jax/train.py --steps 100000"
-    image = here.nodes.images["train"]
-    await here.running("run", train, operator="jax", members=3, cpus=0.2, image=image, **spread(), seconds=LONG)
+    await here.trains(100_000, members=3, **spread())
+    await here.phase("run", "Running", LONG)
     here.row.happens("kill -9 of a jax rank in its container")
-    machine = here.machine_of((await here.pods("run"))[1])
-    pod = (await here.pods("run"))[1]
-    container = pod["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
-    machine.within(here.nodes.programs["ctr"], "-n", "k8s.io", "tasks", "kill", "--signal", "SIGKILL", container)
+    here.kill((await here.pods("run"))[1])
     await here.says("run", r"^Restarting \S+ .*rank 1 .* ended with exit code 137", LONG)
     await here.goes_on(charged=True, seconds=LONG)
 
 
 async def test_a_missing_jax_rank_is_named(here: Site) -> None:
-    image = here.nodes.images["train"]
     here.row.happens("rank 2 of 3 never calls the jax coordinator")
-    command = "[ $MUSTER_RANK != 2 ] || sleep 600\npython3 -u examples/jax/train.py --steps 10"
-    await here.submit("run", command, operator="jax", members=3, cpus=0.2, image=image)
+    await here.trains(10, "[ $MUSTER_RANK != 2 ] || sleep 600\n", members=3)
     await here.says("run", r"2/3.*rank 2", LONG)
 
 

@@ -2,13 +2,11 @@
 
 import pytest
 
-from tests.real.ground import SYSTEM
-from tests.real.namespace import SLOW, Object, Refused, eventually
-from tests.real_node.site import Site, python
+from tests.real.namespace import SLOW, Refused, eventually
+from tests.real_node.site import OF_MUSTERD, Site, python
 
 pytestmark = pytest.mark.timeout(600)
 LISTEN = python("import socket\nserver = socket.create_server(('', 9000))\nwhile True:\n    server.accept()[0].close()")
-DENY = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy"}
 
 
 async def reaches(here: Site, pod: str, host: str, port: int) -> bool:
@@ -39,9 +37,7 @@ async def test_a_policy_keeps_a_foreign_pod_out(here: Site) -> None:
     await here.kubectl("label", "pod", "server", "app=server")
     await here.kubectl("label", "pod", "friend", "friend=yes")
     assert await reaches(here, "stranger", host, 9000)
-    rule = {"from": [{"podSelector": {"matchLabels": {"friend": "yes"}}}]}
-    spec = {"podSelector": {"matchLabels": {"app": "server"}}, "policyTypes": ["Ingress"], "ingress": [rule]}
-    await here.apply({**DENY, "metadata": {"name": "friends", "namespace": here.namespace}, "spec": spec})
+    await here.policy("friends", {"podSelector": {"matchLabels": {"friend": "yes"}}}, pods={"app": "server"})
     await eventually(lambda: reaches(here, "stranger", host, 9000), holds=lambda found: not found)
     assert await reaches(here, "friend", host, 9000)
     here.row.says("the friend connects, the stranger does not")
@@ -50,32 +46,23 @@ async def test_a_policy_keeps_a_foreign_pod_out(here: Site) -> None:
 @pytest.mark.core
 async def test_a_policy_that_forbids_the_coordinators_port_is_reported(here: Site) -> None:
     """Members reach each other, and musterd does not reach the coordinator."""
-    image = here.nodes.images["train"]
-    rule: Object = {"from": [{"podSelector": {}}]}
-    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [rule]}
-    await here.apply({**DENY, "metadata": {"name": "own", "namespace": here.namespace}, "spec": spec})
+    await here.policy("own", {"podSelector": {}})
     here.row.happens("a NetworkPolicy keeps musterd from the coordinator's port")
-    train = "python3 -u examples/jax/train.py --steps 100000"
-    await here.submit("run", train, operator="jax", cpus=0.2, image=image)
+    await here.trains(100_000)
     await here.says("run", r"CoordinatorNotServing .*port timeout.*NetworkPolicy", 400)
 
 
 @pytest.mark.core
 async def test_a_policy_that_forbids_members_to_meet(here: Site) -> None:
-    image = here.nodes.images["train"]
-    rule = {"from": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": SYSTEM}}}]}
-    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [rule]}
-    await here.apply({**DENY, "metadata": {"name": "musterd", "namespace": here.namespace}, "spec": spec})
+    await here.policy("musterd", OF_MUSTERD)
     here.row.happens("a NetworkPolicy keeps the members from each other; musterd reaches the coordinator")
-    train = "python3 -u examples/jax/train.py --steps 100"
-    await here.submit("run", train, operator="jax", cpus=0.2, image=image)
+    await here.trains(100)
     await here.says("run", r"1/2.*rank 1", 400)
 
 
 @pytest.mark.alone
 async def test_dns_is_down(here: Site) -> None:
     """No member resolves the coordinator's name, rank 0 neither: its hosts file has the full name only."""
-    image = here.nodes.images["train"]
     system = ("--namespace", "kube-system")
     await here.kubectl(*system, "scale", "deployment/coredns", "--replicas=0")
     try:
@@ -83,8 +70,7 @@ async def test_dns_is_down(here: Site) -> None:
             *system, "wait", "--for=delete", "pod", "--selector=k8s-app=kube-dns", f"--timeout={SLOW:g}s"
         )
         here.row.happens("CoreDNS is away: no member can resolve the coordinator's name")
-        train = "python3 -u examples/jax/train.py --steps 100"
-        await here.submit("run", train, operator="jax", cpus=0.2, image=image)
+        await here.trains(100)
         await here.says("run", r"RanksMissing 0/2.*ranks 0-1: running, but not registered with the coordinator", 400)
     finally:
         await here.kubectl(*system, "scale", "deployment/coredns", "--replicas=1")

@@ -7,6 +7,7 @@ import pytest
 
 from tests.real.namespace import SLOW, Object
 from tests.real_node.site import Site, python
+from tests.real_node.situations.test_cannot_start import volume
 
 pytestmark = pytest.mark.timeout(600)
 SOON = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
@@ -93,18 +94,12 @@ async def test_memory_pressure_evicts(here: Site) -> None:
 
 async def test_disk_pressure_evicts(here: Site) -> None:
     """The kubelet's disk has 128 MiB."""
-    template = {
-        "spec": {
-            "volumes": [{"name": "data", "emptyDir": {}}],
-            "containers": [{"name": "main", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}],
-        }
-    }
     evict = {"evictionHard": {"nodefs.available": "30%", "imagefs.available": "1%", "memory.available": "50Mi"}}
     async with here.machines(1, disk=128 << 20, kubelet=evict):
         fill = "dd if=/dev/zero of=/data/file bs=1M count=110; sleep 600"
         here.row.happens("a node's disk is full: the kubelet evicts the pod that takes most")
         command = f'[ "$MUSTER_RANK$MUSTER_EPOCH" != 10 ] || {{ {fill}\n}}\nsleep 600'
-        await here.submit("run", command, on=here.own, template=template)
+        await here.submit("run", command, on=here.own, **volume(emptyDir={}))
         await here.says("run", r"^Restarting \S+ .*rank 1 .*low on resource: ephemeral-storage", SLOW)
         await here.goes_on()
 

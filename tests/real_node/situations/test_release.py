@@ -10,9 +10,8 @@ from tests.e2e.test_watched_pods import labelled_pods
 from tests.real.ground import SYSTEM, TOLERATIONS
 from tests.real.namespace import SLOW, Object, Refused, eventually
 from tests.real_node.ground import values
-from tests.real_node.site import WORK, Site
+from tests.real_node.site import OF_MUSTERD, WORK, Site
 from tests.real_node.situations.test_chart import OF, leader, led_by, led_by_another, replicas
-from tests.real_node.situations.test_network import DENY
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
 WAIT = ("--wait", f"--timeout={SLOW:g}s")
@@ -29,7 +28,6 @@ async def goes_on_undisturbed(here: Site) -> None:
 
 
 async def loses_a_rank(here: Site) -> None:
-    """Rank 1's pod is deleted."""
     await here.kubectl("delete", "pod", str((await here.pods("run"))[1]["metadata"]["name"]), "--wait=false")
 
 
@@ -57,10 +55,8 @@ def swarm(here: Site) -> list[Object]:
 
 async def labelled_pods_behind_a_policy(here: Site) -> None:
     """Only the pods themselves and musterd may reach them."""
-    peers = [{"podSelector": {}}, {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": SYSTEM}}}]
-    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": peers}]}
-    policy = {**DENY, "metadata": {"name": "own", "namespace": here.namespace}, "spec": spec}
-    await here.apply(policy, *swarm(here))
+    await here.policy("own", {"podSelector": {}}, OF_MUSTERD)
+    await here.apply(*swarm(here))
 
 
 async def test_helm_upgrade_and_rollback_leave_a_run_alone_and_watched_pods_are_probed_meanwhile(here: Site) -> None:
