@@ -63,7 +63,7 @@ class Run:
         self.name = seen.name
         self.printed = Printed()
         self.interrupts = Presses()
-        self.follower = RunFollower(client, seen, self.printed, PLAN, LocalCluster(Path(), NOWHERE, Path(), None))
+        self.follower = RunFollower(client, seen, self.printed, PLAN, LocalCluster(Path(), NOWHERE, Path()))
         self.task = asyncio.create_task(self.follower.to_the_end(self.interrupts))
 
     async def on_server(self, work: Callable[[], Any]) -> None:

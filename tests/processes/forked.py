@@ -18,7 +18,6 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, AnyStr, cast
 
 from muster.cli.processes.stack import DAEMON_ENVIRON, Child, module
@@ -126,7 +125,7 @@ async def start_child(
     log: Path,
     *,
     announces: bool = False,
-    environ: Mapping[str, str] = MappingProxyType({}),
+    environ: Mapping[str, str] | None = None,
 ) -> Child:
     """Start a child as ``Child.start`` does."""
     with log.open("ab") as file:
@@ -135,7 +134,7 @@ async def start_child(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE if announces else file,
             stderr=file,
-            env={**os.environ, **environ},
+            env={**os.environ, **(environ or {})},
             start_new_session=True,
         )
     process = _Process(forked)

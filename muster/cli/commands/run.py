@@ -165,7 +165,7 @@ async def _execute(
             with choose_display() as display:
                 follower = RunFollower(client, seen, display, plan, cluster)
                 last = await follower.to_the_end(interrupts)
-            if follower.cut_short and cluster.supervise is None:
+            if follower.cut_short and not cluster.children:
                 await _kill(client, seen)
             say(*follower.traceback())
             say(*await follower.last_lines())

@@ -88,8 +88,8 @@ class RunFollower:
         tasks: list[asyncio.Task[Any]] = [watch, logs]
         tasks += [asyncio.create_task(work, name="run-display") for work in (self._roll(), self._pods())]
         deciding: list[asyncio.Task[Any]] = [watch]
-        if self._cluster.supervise is not None:
-            deciding.append(asyncio.create_task(self._cluster.supervise(), name="run-supervise"))
+        if self._cluster.children:
+            deciding.append(asyncio.create_task(self._cluster.watch(), name="run-supervise"))
             tasks.append(deciding[-1])
         try:
             ended = await self._until(deciding, (interrupts.next(), self._stop.wait()))

@@ -14,12 +14,11 @@ import socket
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import aiohttp
 import msgspec
@@ -66,7 +65,7 @@ class Child:
         log: Path,
         *,
         announces: bool = False,
-        environ: Mapping[str, str] = MappingProxyType({}),
+        environ: Mapping[str, str] | None = None,
     ) -> "Child":
         """Start ``program`` with its output in ``log``, and ``environ`` added to the environment of this process.
 
@@ -78,7 +77,7 @@ class Child:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE if announces else file,
                 stderr=file,
-                env={**os.environ, **environ},
+                env={**os.environ, **(environ or {})},
                 start_new_session=True,
             )
         return cls(name, log, process)
@@ -137,22 +136,26 @@ DAEMON_ENVIRON = {"MALLOC_ARENA_MAX": "1"}
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
-    """A cluster and its daemon, which run."""
+class LocalCluster:
+    """A cluster and its daemon, which run. ``callers`` is where environments are lent to pods.
 
-    cluster: Announcement
+    ``children`` are the processes of the two, where this command has started them.
+    """
+
+    kubeconfig: Path
     daemon_url: str
-    children: Sequence[Child]
+    callers: Path
+    children: Sequence[Child] = ()
 
     async def watch(self) -> None:
-        """Wait until one of the two ends, and raise ``ChildEnded`` with its name and the last lines of its log."""
+        """Wait until one of the children ends, and raise ``ChildEnded`` with its name and the last lines of its log."""
         await first_of(**{f"watch-{child.name}": child.watch() for child in self.children})
 
 
 @asynccontextmanager
 async def local_stack(
-    home: Home, say: Callable[[str], None], *, port: int = 0, fresh: bool = False, memory_only: bool = False
-) -> AsyncGenerator[Stack, None]:
+    home: Home, *, port: int = 0, fresh: bool = False, memory_only: bool = False
+) -> AsyncGenerator[LocalCluster, None]:
     """Yield a cluster and a daemon on one state directory; they end with the context, the daemon first.
 
     Pods start in the directory the command was called in: on a laptop the program is in it, not in an image.
@@ -165,7 +168,7 @@ async def local_stack(
     for log in (home.cluster_log, home.daemon_log):
         log.unlink(missing_ok=True)
     options = [
-        *("--workspace", str(Path.cwd())),  # the project in this directory takes the place of an image
+        *("--workspace", str(Path.cwd())),
         *(("--port", str(port)) if port else ()),
         *(("--fresh",) if fresh else ()),
         *(("--memory-only",) if memory_only else ()),
@@ -188,11 +191,10 @@ async def local_stack(
             async with asyncio.timeout(START_SECONDS):
                 await first_of(watch=daemon.watch(), ask=_ready(url))
         except TimeoutError:
-            late = f"musterd was not ready after {START_SECONDS:g} s; its log: {home.daemon_log}"
-            raise MusterError(late) from None
+            raise MusterError(f"musterd was not ready after {START_SECONDS:g} s; its log: {home.daemon_log}") from None
         home.note_daemon(DaemonNote(pid=daemon.process.pid, url=url, keeper=os.getpid()))
         say(f"musterd ready in {time.monotonic() - began:.1f} s (log: {home.daemon_log})")
-        yield Stack(announced, url, (cluster, daemon))
+        yield LocalCluster(Path(announced.kubeconfig), url, home.callers, (cluster, daemon))
 
 
 async def _ready(url: str) -> None:
@@ -219,20 +221,6 @@ KEPT = "kept"
 """A file that marks a state directory which is to be kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocalCluster:
-    """A cluster with a daemon.
-
-    ``supervise`` waits for the end of either, where they were started for this run. ``callers`` is where environments
-    are lent to pods.
-    """
-
-    kubeconfig: Path
-    daemon_url: str
-    callers: Path
-    supervise: Callable[[], Coroutine[Any, Any, None]] | None
-
-
 @asynccontextmanager
 async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
     """Yield the running local cluster, or a new one that ends with the context. With ``keep`` its files stay."""
@@ -242,7 +230,7 @@ async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
         if note is None:
             raise MusterError(f"the cluster at {home.path} runs without musterd; end it with `muster local down`")
         say(f"using the local cluster at {running.url}")
-        yield LocalCluster(Path(running.kubeconfig), note.url, home.callers, None)
+        yield LocalCluster(Path(running.kubeconfig), note.url, home.callers)
         return
     home.make()
     sweep(home.runs)
@@ -252,8 +240,8 @@ async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
         (own.path / KEPT).touch()
     say("starting a cluster on this machine")
     try:
-        async with local_stack(own, say, memory_only=not keep) as stack:
-            yield LocalCluster(Path(stack.cluster.kubeconfig), stack.daemon_url, own.callers, stack.watch)
+        async with local_stack(own, memory_only=not keep) as cluster:
+            yield cluster
     except ChildEnded:
         keep = True  # its log has the reason, and the message names it
         raise

@@ -36,18 +36,18 @@ def up(fresh: bool, port: int) -> None:
     async def keep() -> None:
         with Interrupts() as interrupts:
             async with contextlib.AsyncExitStack() as parts:
-                entering = parts.enter_async_context(local_stack(home, say, port=port, fresh=fresh))
-                stack = await interrupts.guard(asyncio.create_task(entering, name="local-up"))
-                if stack is None:
+                entering = parts.enter_async_context(local_stack(home, port=port, fresh=fresh))
+                cluster = await interrupts.guard(asyncio.create_task(entering, name="local-up"))
+                if cluster is None:
                     return
-                data(stack.cluster.kubeconfig)
+                data(str(cluster.kubeconfig))
                 say("next, in another terminal:")
-                say(f"  export KUBECONFIG={stack.cluster.kubeconfig}")
+                say(f"  export KUBECONFIG={cluster.kubeconfig}")
                 say("  muster list -A -w")
                 say("  muster submit manifest.yaml")
-                say(f"roll calls and metrics: {stack.daemon_url}/")
+                say(f"roll calls and metrics: {cluster.daemon_url}/")
                 say("Ctrl-C ends it")
-                await interrupts.guard(asyncio.create_task(stack.watch(), name="local-watch"))
+                await interrupts.guard(asyncio.create_task(cluster.watch(), name="local-watch"))
                 say("ending pods, daemon and cluster")
 
     asyncio.run(keep())
