@@ -35,15 +35,10 @@ _NO_PROXY = ("no_proxy", "NO_PROXY")
 
 @dataclass(frozen=True, slots=True)
 class RunEnvironment:
-    """The variables, and which of the caller's are not as they were."""
+    """The variables, and which of the caller's are not as they were, by what changed them."""
 
     variables: Mapping[str, str]
-    given: Collection[str]
-    """Set by ``--env`` or ``--env-file``."""
-    replaced: Collection[str]
-    """The caller has them, and every pod gets its own value."""
-    direct: Collection[str]
-    """Got the names of the pods, which no proxy can reach."""
+    changed: Mapping[str, Collection[str]]
 
     def program(self, name: str) -> str | None:
         """Return the file that a pod runs for ``name``; None where there is none."""
@@ -59,25 +54,23 @@ class RunEnvironment:
         python = self.program("python3")
         where = f"python3 is {python}" if python else "there is no python3 on PATH"
         yield f"pods get this shell's environment and begin in {directory}; {where}"
-        changes = (
-            ("set by --env", self.given),
-            ("set by Muster", self.replaced),
-            ("extended by the names of the pods", self.direct),
-        )
-        if changed := [f"{', '.join(sorted(names))} ({how})" for how, names in changes if names]:
+        if changed := [f"{', '.join(sorted(names))} ({how})" for how, names in self.changed.items() if names]:
             yield f"changed in it: {'; '.join(changed)}"
 
 
 def run_environment(inherited: Mapping[str, str], given: Mapping[str, str], plan: Plan) -> RunEnvironment:
     """Return the environment for the pods of ``plan``."""
     variables = {**inherited, **given}
-    direct = set()
-    if any(name.lower() in _PROXIES for name in variables):
-        for name in _NO_PROXY:
-            variables[name] = ",".join(part for part in (variables.get(name), plan.name, f".{plan.name}") if part)
-            direct.add(name)
+    direct = _NO_PROXY if any(name.lower() in _PROXIES for name in variables) else ()
+    for name in direct:  # no proxy can reach the pods
+        variables[name] = ",".join(part for part in (variables.get(name), plan.name, f".{plan.name}") if part)
     declared = {env.name for group in plan.groups for env in group.env} | {"HOSTNAME"}
-    return RunEnvironment(variables, given.keys() - declared, declared & variables.keys(), direct)
+    changed = {
+        "set by --env": given.keys() - declared,
+        "set by Muster": declared & variables.keys(),  # every pod gets its own value
+        "extended by the names of the pods": direct,
+    }
+    return RunEnvironment(variables, changed)
 
 
 def assignment(value: str) -> tuple[str, str]:
