@@ -12,8 +12,8 @@ from muster.cli.main import main, muster
 from muster.cli.options import ClusterChoice, json_text, yaml_text
 from muster.cli.terminal import colours
 from muster.cli.terminal.display import Block, Lines
-from muster.cli.terminal.log_lines import log_line
 from muster.cli.terminal.progress import summary
+from muster.cli.terminal.style import log_line
 from muster.client import Client, Explanation
 from muster.client.explaining.tree import tree
 from muster.client.member import member_of

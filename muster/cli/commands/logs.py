@@ -12,8 +12,8 @@ from muster.api.values.printable import printable
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, Parsed, cluster_options, experiment_names, json_text, span
 from muster.cli.terminal.colours import data, say
-from muster.cli.terminal.log_lines import log_line, rank_prefix
 from muster.cli.terminal.patience import patient
+from muster.cli.terminal.style import log_line, rank_prefix
 from muster.client import Client, LogLine, LogNote, Snapshot
 from muster.client.logs.gang_log import AT_ONCE
 from muster.kube.unstructured import mapping

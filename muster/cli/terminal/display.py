@@ -19,8 +19,8 @@ from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import from_ranges
 from muster.cli.terminal.colours import colourful, data, say
-from muster.cli.terminal.log_lines import log_line, rank_prefix
 from muster.cli.terminal.progress import ChangePrinter
+from muster.cli.terminal.style import log_line, rank_prefix
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, arrivals, colour_of, restarts, since
 from muster.client.snapshot import Snapshot
 from muster.rollcall import stuck, until
