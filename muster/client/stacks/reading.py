@@ -219,10 +219,8 @@ async def stacks_of(
     """
     seen = await client.get(name, namespace=namespace)
     members = [each for each in await client.members(name, namespace=namespace) if not ranks or each.rank in ranks]
-    present = {each.rank for each in members}
-    if absent := sorted(set(ranks) - present):
-        which = ", ".join(map(str, absent))
-        raise NoSuchRank(f"{seen.who}: rank {which} has no pod now")
+    if absent := sorted(set(ranks) - {each.rank for each in members}):
+        raise NoSuchRank(f"{seen.who}: rank {', '.join(map(str, absent))} has no pod now")
     if not isinstance(client.transport, Connection):
         raise TypeError("commands are executed over a Connection only")
     assist = mapping(seen.raw.get("spec")).get("assist") is True if seen.subject == EXPERIMENT else None
@@ -230,7 +228,7 @@ async def stacks_of(
     size = 0 if ranks else seen.status.size
     if not members and not size:
         raise NoSuchRank(f"{seen.who}: it has no pods now")
-    return await reader.read(members, size, at_once=at_once, done=lambda count: done(count, len(members)))
+    return await reader.read(members, size, at_once=at_once, done=done)
 
 
 class StacksReader:
@@ -250,11 +248,11 @@ class StacksReader:
         size: int = 0,
         *,
         at_once: int = AT_ONCE,
-        done: Callable[[int], None] = lambda _count: None,
+        done: Done = lambda _count, _of: None,
     ) -> list[RankStacks]:
         """Return the stacks of each member, and why each other rank below ``size`` has none, by rank.
 
-        ``done`` is called with the number of ranks so far. Raises ``Forbidden`` if the first may not be asked.
+        Raises ``Forbidden`` if the first may not be asked.
         """
         found: list[RankStacks] = []
         waiting = iter(sorted(members, key=lambda member: not member.running))
@@ -262,11 +260,11 @@ class StacksReader:
         async def work() -> None:
             for member in waiting:
                 found.append(await self._rank(member))
-                done(len(found))
+                done(len(found), len(members))
 
         if first := next(waiting, None):  # a missing right is met once, and not by all
             found.append(await self._rank(first, allowed=False))
-            done(1)
+            done(1, len(members))
         async with asyncio.TaskGroup() as tasks:
             for _ in range(max(1, at_once)):
                 tasks.create_task(work())
@@ -305,6 +303,5 @@ class StacksReader:
         return RankStacks(member.rank, member.pod, stacks, printable(why, MESSAGE))
 
     async def _run(self, member: Member, command: list[str]) -> str:
-        container = member.container or CONTAINER
-        done = await execute(self._sockets, self._namespace, member.pod, container, command)
+        done = await execute(self._sockets, self._namespace, member.pod, member.container or CONTAINER, command)
         return done.output.decode("utf-8", "replace")

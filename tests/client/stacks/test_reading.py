@@ -80,7 +80,7 @@ async def test_512_ranks_are_two_sentences_and_never_more_at_once_than_allowed(m
         now -= 1
         return await executed(*arguments)
 
-    found = await read(monkeypatch, counting, gang(512), at_once=8, done=counted.append)
+    found = await read(monkeypatch, counting, gang(512), at_once=8, done=lambda count, _of: counted.append(count))
     assert [group.sentence for group in grouped(found)] == [
         "511 ranks (0-36, 38-511) in all_reduce at train.py:88",
         "rank 37 in next at train.py:41",
