@@ -40,16 +40,12 @@ def lint(chosen: ClusterChoice, files: tuple[str, ...], output: str | None, clus
     for file in files:
         try:
             manifest = read_manifest(file)
-        except ManifestError as error:
-            found += [("error", problem) for problem in error.problems]
-            notes += error.advice.splitlines()
-            continue
-        found += [("warning", problem) for problem in manifest.loaded.warnings]
-        try:
+            found += [("warning", problem) for problem in manifest.loaded.warnings]
             notes += [f"note: {each}" for each in (*manifest.loaded.notes, *notes_on(manifest))]
             good.append(manifest)
         except ManifestError as error:
             found += [("error", problem) for problem in error.problems]
+            notes += error.advice.splitlines()
     if cluster or chosen.kubeconfig is not None or chosen.context is not None:
         import asyncio
 
