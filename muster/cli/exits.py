@@ -23,9 +23,7 @@ FOUND = INCIDENT
 """`muster diagnose`: trouble was found."""
 INTERRUPTED = 130
 
-_OUTCOMES = {"Succeeded": SUCCEEDED, "Failed": FAILED, "Deadline": DEADLINE}
-
 
 def status_of(seen: Snapshot) -> int:
     """Return the exit status for an experiment's outcome; one that has not finished counts as failed."""
-    return FAILED if seen.outcome is None else _OUTCOMES[seen.outcome]
+    return {"Succeeded": SUCCEEDED, "Deadline": DEADLINE}.get(seen.outcome or "", FAILED)

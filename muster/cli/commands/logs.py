@@ -25,13 +25,10 @@ LONGEST_GROUP = 20
 def since_when(value: str) -> float | datetime:
     """Return the seconds of a duration back from now, or an RFC 3339 time."""
     if "T" in value:
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            moment = None
-        if moment is None or moment.tzinfo is None:
-            raise ValueError(f"{value!r} is no time with a time zone, such as 2026-01-31T08:00:00Z")
-        return moment
+        with contextlib.suppress(ValueError):
+            if (moment := datetime.fromisoformat(value)).tzinfo is not None:
+                return moment
+        raise ValueError(f"{value!r} is no time with a time zone, such as 2026-01-31T08:00:00Z")
     if not (seconds := span(value)):
         raise ValueError("give a time above zero; --tail 0 --follow shows new lines only")
     return seconds

@@ -42,10 +42,8 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, sty
     lines = [style.head(f"{seen.namespace}/{seen.name}", seen.phase or "not seen by musterd yet", facts)]
     if seen.managed_by:
         lines.append(f"│ managed by {printable(seen.managed_by)}: Muster leaves it alone here, and shows its status")
-    if explanation.waits_for:
-        lines.append(f"│ {printable(explanation.waits_for)}")
-    elif seen.message:
-        lines.append(f"│ {printable(seen.message)}")
+    if message := explanation.waits_for or seen.message:
+        lines.append(f"│ {printable(message)}")
     if status.steps is not None:
         lines.append(f"│ {steps_text(status.steps, status.epoch_begun, None if seen.finished else now)}")
     lines += [f"│ {note}" for note in _watched(explanation)]

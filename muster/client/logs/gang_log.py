@@ -4,7 +4,6 @@ What cannot be read is named: a rank without a pod, a container that has not sta
 """
 
 import asyncio
-import contextlib
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -227,7 +226,7 @@ class FollowedLog:
     async def lines(self) -> Lines:
         """Yield the lines written so far, and those written until the experiment has finished."""
         self._note_left_out(self._seen)
-        async with contextlib.aclosing(await self._until_now()) as written:
+        async with aclosing(await self._until_now()) as written:
             async for line in written:
                 yield line
         name = self._seen.name
@@ -268,14 +267,13 @@ class FollowedLog:
         left_out = tuple(self._chosen(seen)[at_once:])
         if left_out and not self._left_out_noted:
             self._left_out_noted = True
-            limit = f"at most {at_once} logs are followed at once"
-            why = f"not followed: {limit}; --rank chooses others, --at-once raises it"
-            self._log.noted(LogNote(left_out, why))
+            why = f"at most {at_once} logs are followed at once; --rank chooses others, --at-once raises it"
+            self._log.noted(LogNote(left_out, f"not followed: {why}"))
 
     async def _pods(self) -> None:
         stream = changes(self._log.resources.transport, core(self._seen.namespace, "pods"), members_of(self._seen.uid))
         try:
-            async with contextlib.aclosing(stream):
+            async with aclosing(stream):
                 async for change in stream:
                     if change.kind != "DELETED":
                         self._start_stream(member_of(change.object))
@@ -289,7 +287,7 @@ class FollowedLog:
             self._log.resources.transport, collection_path(self._seen.namespace, self._seen.subject), chosen
         )
         try:
-            async with contextlib.aclosing(stream):
+            async with aclosing(stream):
                 async for change in stream:
                     seen = snapshot_of(change.object)
                     if change.kind == "DELETED" or seen.uid != self._seen.uid or seen.finished:
@@ -320,7 +318,7 @@ class FollowedLog:
                 await cancel_and_wait(before)
             log = self._read.pop(member.uid, None)
             start = self._log.choice.start if log is not None else LogStart()  # a later pod is read from its beginning
-            async with contextlib.aclosing((log or self._log.log_of(member)).follow(start)) as lines:
+            async with aclosing((log or self._log.log_of(member)).follow(start)) as lines:
                 async for stamped in lines:
                     await self._queue.put(line_of(member, stamped))
         except Unreachable as error:  # the other errors of a connection are tried again
