@@ -161,14 +161,13 @@ def notes_on(manifest: Manifest) -> Iterator[str]:
     """Yield what the author of a manifest that can be planned may want to know of it."""
     plan = manifest.plan(name="checked")
     loaded = manifest.loaded
-    assisted = any(group.pod.assist for group in plan.groups)
     if isinstance(loaded, Loaded) and plan.operator == "jax":
         words: list[str] = []
         with suppress(ValueError):  # an open quote
             words = shlex.split(loaded.spec.command)
         if note := torch_note(words, "spec.operator: pytorch"):
             yield f"{manifest.file}: {note}"
-        elif plan.size > 1 and not assisted and not _joins_with_muster(words):
+        elif plan.size > 1 and not any(group.pod.assist for group in plan.groups) and not _joins_with_muster(words):
             yield f"{manifest.file}: {PLAIN_JAX}"
     longest = plan.restarts.longest_grace
     if (grace := max((group.pod.grace for group in plan.groups), default=0)) > longest:

@@ -100,7 +100,10 @@ def client_of(
     """Return a client that prints on standard error when a watch is interrupted, unless it is ``quiet``."""
     from muster.client import Client
 
-    retrying = None if quiet else _print_retry
+    def retrying(error: ApiError, seconds: float) -> None:
+        if not quiet:
+            say(plain(f"muster: {error}; trying again in {seconds:.1f} s"))
+
     return Client(kubeconfig, context, namespace=namespace, retrying=retrying, impersonate=user)
 
 
@@ -162,10 +165,6 @@ def read_token(file: Path | None) -> str:
     if not token or len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
         raise MusterError(f"{file}: holds no token of a cluster: kubectl create token NAME > {file} makes one")
     return token
-
-
-def _print_retry(error: ApiError, seconds: float) -> None:
-    say(plain(f"muster: {error}; trying again in {seconds:.1f} s"))
 
 
 F = TypeVar("F", bound=Callable[..., Any])

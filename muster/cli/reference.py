@@ -76,8 +76,7 @@ def _commands(group: click.Group, above: click.Context) -> Iterator[tuple[click.
 
 
 def _section(command: click.Command, context: click.Context, shared: frozenset[str]) -> str:
-    level = "#" * len(context.command_path.split())
-    lines = [f"{level} {context.command_path}", ""]
+    lines = [f"{'#' * len(context.command_path.split())} {context.command_path}", ""]
     lines += [inspect.cleandoc(command.help or "").replace("\b", "").strip().partition("\n\n")[0], ""]
     arguments = [p.make_metavar(context) for p in command.params if isinstance(p, click.Argument)]
     if not isinstance(command, click.Group):

@@ -284,8 +284,7 @@ class Client:
 
         ``by`` names who asks, and when. Another text is another request: with the same one it can be repeated.
         """
-        wish = {"metadata": {"annotations": {ANNOTATION_RESTART: by}}}
-        return await self._ask(name, wish, namespace, "restarted")
+        return await self._ask(name, {"metadata": {"annotations": {ANNOTATION_RESTART: by}}}, namespace, "restarted")
 
     async def rerun(self, name: str, *, namespace: str | None = None) -> Snapshot:
         """Submit the spec of an experiment once more, under a new name; the experiment and its logs stay."""

@@ -25,9 +25,7 @@ def subject_of(word: str) -> Subject:
         return EXPERIMENT
     from muster.kinds.registry import RUN_KINDS, WATCHED_KINDS
 
-    run = (each.subject for each in RUN_KINDS.values())
-    watched = (each.subject for each in WATCHED_KINDS.values())
-    named = dict.fromkeys((EXPERIMENT, *run, *watched))
+    named = dict.fromkeys((EXPERIMENT, *(each.subject for each in (*RUN_KINDS.values(), *WATCHED_KINDS.values()))))
     found = next((each for each in named if word.lower() in (each.word.lower(), each.words)), None)
     if found is None:
         known = ", ".join(each.word.lower() for each in named)

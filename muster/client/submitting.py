@@ -58,9 +58,8 @@ async def submit(
         if filename:
             document["metadata"].setdefault("annotations", {}).setdefault(ANNOTATION_COMMAND_SOURCE, filename)
         try:
-            path = collection_path(space, subject)
             with known_kind(f"{subject.kind}/"):
-                return snapshot_of(await resources.create(path, document))
+                return snapshot_of(await resources.create(collection_path(space, subject), document))
         except AlreadyExists as error:
             if fixed:
                 raise AlreadyExists(

@@ -169,5 +169,4 @@ def _news(raw: Json, now: float) -> float:
     asked, grace = moment(meta.get("deletionTimestamp")), meta.get("deletionGracePeriodSeconds")
     if asked is not None:
         return min(now, asked - grace if isinstance(grace, int) else asked)
-    found = [at for each in times if (at := moment(each)) is not None and at <= now]
-    return max(found, default=0.0)
+    return max((at for each in times if (at := moment(each)) is not None and at <= now), default=0.0)

@@ -225,10 +225,9 @@ async def _remark(resources: ResourceClient, obj: Json, seen: WatchedSnapshot) -
     """Return the reason that a controller gives for pods that it does not make, or why that cannot be read."""
     assert seen.plan is not None
     since = moment(mapping(obj.get("metadata")).get("creationTimestamp")) or 0.0
-    secrets = secrets_within(obj.get("spec"))
     try:
         return await read_remark(
-            resources.transport, seen.plan.namespace, seen.absent, since=since, secrets=secrets
+            resources.transport, seen.plan.namespace, seen.absent, since=since, secrets=secrets_within(obj.get("spec"))
         ), ""
     except Forbidden:
         return None, UNREADABLE
@@ -260,8 +259,7 @@ async def _read(
 ) -> list[ReadPod]:
     pods: list[ReadPod] = []
     for number, selector in enumerate(selectors(kind, obj)):
-        found = await resources.list(core(namespace, "pods"), {"labelSelector": selector})
-        pods += read(kind, number, found)
+        pods += read(kind, number, await resources.list(core(namespace, "pods"), {"labelSelector": selector}))
     return pods
 
 

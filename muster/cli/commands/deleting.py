@@ -148,8 +148,7 @@ def delete(chosen: ClusterChoice, names: tuple[str, ...], yes: bool, dry_run: bo
         found, complete = await patient(_find(client, names), "reading experiments")
         if not found:
             return False
-        asked = delete_all(client, found, _question(found), yes=yes, dry_run=dry_run, output=output)
-        return await asked and complete
+        return await delete_all(client, found, _question(found), yes=yes, dry_run=dry_run, output=output) and complete
 
     if not chosen.run(run):
         raise click.exceptions.Exit(FAILED)

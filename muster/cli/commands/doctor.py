@@ -117,8 +117,7 @@ async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: 
     for release in releases:
         its = [each for each in seen if release.looks_after(each.namespace)]
         where = f" {printable(release.where)}" if len(releases) > 1 else ""
-        checks = _with_network(_of_release(asker, release, its, namespace), its)
-        async for finding in checks:
+        async for finding in _with_network(_of_release(asker, release, its, namespace), its):
             yield replace(finding, area=finding.area + where)
 
 

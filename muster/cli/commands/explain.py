@@ -72,5 +72,4 @@ def document(found: Explanation, now: float) -> dict[str, object]:
 
 def findings_of(roll: Detail) -> list[dict[str, object]]:
     """Return the findings as data, with each rank of theirs."""
-    size = roll.size
-    return [{**msgspec.to_builtins(each), "ranks": list(from_ranges(each.ranks, size))} for each in roll.findings]
+    return [{**msgspec.to_builtins(each), "ranks": list(from_ranges(each.ranks, roll.size))} for each in roll.findings]

@@ -86,8 +86,7 @@ async def _one(client: Client, name: str, output: str | None) -> None:
         explanation = await client.explain(name)
         now = time.time()
         stuck = explanation.experiment.holds("Stuck")  # the diagnosis takes a while to import
-        roll = explanation.roll_call(now) if stuck else None
-        data(*tree(explanation, now, roll, TERMINAL))
+        data(*tree(explanation, now, explanation.roll_call(now) if stuck else None, TERMINAL))
         if not stuck and (hint := await of_gang(client.resources, explanation.experiment, explanation.members, now)):
             data(hint)
         await unattended(client.resources, explanation.experiment)

@@ -60,8 +60,7 @@ def port_forward(chosen: ClusterChoice, name: str, ports: tuple[int, int] | None
 
 
 async def _dashboard(client: Client, name: str) -> tuple[int, int]:
-    seen = await client.get(name)
-    port = seen.status.dashboard.rpartition(":")[2]
+    port = (await client.get(name)).status.dashboard.rpartition(":")[2]
     if not _is_port(port):
         raise click.UsageError(f"{printable(name)} has no dashboard: write the PORT to open")
     return int(port), int(port)

@@ -74,8 +74,7 @@ def submit(
         await unattended(client.resources, seen)
         if wait:
             return await watch_to_end(client, seen.name, seen.namespace, ChangePrinter().print)
-        space = None if seen.namespace == client.namespace else seen.namespace
-        where = replace(chosen, namespace=space).flags
+        where = replace(chosen, namespace=None if seen.namespace == client.namespace else seen.namespace).flags
         say(f"submitted {seen.namespace}/{seen.name}; next: muster get {seen.name}{where} -w")
         return seen
 

@@ -279,8 +279,7 @@ async def local_daemon(url: str, log: str) -> AsyncGenerator[Check, None]:
                 yield Check(AREA, "daemon", "failed", f"not ready at {url}: {words}", remedy)
             yield Check(AREA, "leader", "ok", "a single daemon, which needs no Lease")
             async with session.get(f"{url}/metrics") as answer:
-                rows = (await answer.text()).splitlines()
-                series = sum(row.startswith("muster_") for row in rows)
+                series = sum(row.startswith("muster_") for row in (await answer.text()).splitlines())
                 if answer.status == 200 and series:
                     yield Check(AREA, "metrics", "ok", f"{series} series at {url}/metrics")
                 else:

@@ -158,8 +158,7 @@ async def _definition(asker: Asker) -> Check:
     if mine is None:
         names = ", ".join(printable(text(v, "name")) for v in served) or "none"
         return Check(AREA, check, "failed", f"{VERSION} is not served, but {names}", APPLY_CRD)
-    wanted = custom_resource_definition()["spec"]["versions"][0]
-    if mine.get("schema") != wanted["schema"]:
+    if mine.get("schema") != custom_resource_definition()["spec"]["versions"][0]["schema"]:
         what = f"{VERSION} is served; its schema is that of another version of Muster"
         return Check(AREA, check, "warning", what, f"update it to that of the newest musterd: {APPLY_CRD}")
     return Check(AREA, check, "ok", f"{VERSION} is served, with the schema of this version of Muster")

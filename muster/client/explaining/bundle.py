@@ -154,7 +154,6 @@ def pod_of(pod: Json) -> dict[str, Any]:
 
 
 def _container(container: Json) -> dict[str, Any]:
-    resources = mapping(container.get("resources"))
     return {
         "name": _word(container, "name"),
         "image": _word(container, "image"),
@@ -163,7 +162,7 @@ def _container(container: Json) -> dict[str, Any]:
         "argumentWords": len(_words(container, "args")),
         "requests": {
             printable(str(name), WORD): printable(str(amount), WORD)
-            for name, amount in mapping(resources.get("requests")).items()
+            for name, amount in mapping(mapping(container.get("resources")).get("requests")).items()
         },
     }
 

@@ -74,8 +74,7 @@ async def explain(
         pods, members = watched.pods, None if unreadable else watched.members
     else:
         pods = await _readable(read_pods(resources, experiment.namespace, experiment.uid), unreadable)
-        every = map(member_of, pods or ())
-        wanted = (each for each in every if epoch is None or each.epoch == epoch)
+        wanted = (each for each in map(member_of, pods or ()) if epoch is None or each.epoch == epoch)
         members = None if pods is None else tuple(newest(wanted).values())
     lines: Sequence[LastLine] | None = ()
     printed: Sequence[Tracebacks] = ()

@@ -38,10 +38,9 @@ def rows(found: Sequence[LastLine], now: float, ended: float | None = None) -> l
 
     Of an experiment that has ended, ages are those at its end: ``5s before the end``.
     """
-    ordered = sorted(found, key=_kind)
     groups = [
         apart
-        for _, same in groupby(ordered, key=_kind)
+        for _, same in groupby(sorted(found, key=_kind), key=_kind)
         for apart in _apart(sorted(same, key=lambda line: line.at or 0.0))
     ]
     groups.sort(key=lambda same: (same[0].at or 0.0, same[0].rank))

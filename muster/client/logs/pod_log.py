@@ -237,8 +237,7 @@ async def tail_of(
     resources: ResourceClient, namespace: str, member: Member, lines: int, most_bytes: int
 ) -> list[Stamped]:
     """Return the latest lines of that member's log, as far as so many bytes have them. Raises ``ApiError``."""
-    reading = log_of(resources, namespace, member).read(LogStart(lines, most_bytes=most_bytes))
-    async with aclosing(reading) as read:
+    async with aclosing(log_of(resources, namespace, member).read(LogStart(lines, most_bytes=most_bytes))) as read:
         return [stamped async for stamped in read]
 
 

@@ -171,8 +171,7 @@ def diagnose(
         if named is not None:
             with suppress(RunByMuster):
                 kind = stated(named, operator or "", coordinator or 0, ranks or 0)
-                diagnosis = RunDiagnosis(client, kind, name, output, unknown)
-                return await diagnosis.play(span, watch=watch, stacks=stacks)
+                return await RunDiagnosis(client, kind, name, output, unknown).play(span, watch=watch, stacks=stacks)
         if operator or coordinator or ranks:
             raise click.UsageError(f"Muster runs {name}: leave out --operator, --coordinator and --ranks")
         if watch or span:

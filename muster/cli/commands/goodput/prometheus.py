@@ -123,8 +123,7 @@ class Prometheus:
             async with self._session.post(self._url, data=form, allow_redirects=False) as response:
                 status, body = response.status, await musterd_page.bounded(response)
             if len(body) > musterd_page.LARGEST:
-                most = musterd_page.LARGEST >> 20
-                raise self._error(f"answers with more than {most} MiB", promql, "ask for less")
+                raise self._error(f"answers with more than {musterd_page.LARGEST >> 20} MiB", promql, "ask for less")
             if status not in (200, 400, 422, 503):
                 raise self._error(
                     f"answers with status {status}",

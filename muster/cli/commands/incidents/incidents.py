@@ -61,8 +61,7 @@ def incidents(
     async def ask(choice: ClusterChoice, url: str, token: str) -> IncidentListing:
         nonlocal by_events
         if url:
-            listing = await from_page(IncidentListing, url, token)
-            return _within(listing, None if everywhere else choice.namespace)
+            return _within(await from_page(IncidentListing, url, token), None if everywhere else choice.namespace)
         async with choice.client() as client:
             namespace = None if everywhere else client.namespace
             if local := local_page(client):

@@ -187,8 +187,7 @@ async def watch_experiments(
     headings = headings_of(places(everywhere), output)
     table, first = Table(headings), True
     shown: set[str] = set()
-    changes = client.watch(name, everywhere=everywhere)
-    async with contextlib.aclosing(changes) as stream:
+    async with contextlib.aclosing(client.watch(name, everywhere=everywhere)) as stream:
         async for change in stream:
             seen = change.experiment
             if not in_phase(seen, phases) and seen.uid not in shown:
