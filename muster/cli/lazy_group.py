@@ -3,7 +3,7 @@
 Help and completion of the group come from its table: importing all commands for them takes ten times as long.
 """
 
-import importlib
+import pkgutil
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -54,10 +54,7 @@ class LazyGroup(click.Group):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a verb."""
         verb = self.verbs.get(cmd_name)
-        if verb is None:
-            return None
-        module, _, name = verb.where.partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
+        command: click.Command | None = verb and pkgutil.resolve_name(verb.where)
         return command
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:

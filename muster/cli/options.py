@@ -191,10 +191,7 @@ def show(value: Any, form: str) -> None:
     import msgspec
 
     builtins = msgspec.to_builtins(value)
-    if form == "json":
-        data(json_text(builtins, indent=2))
-    else:
-        data(yaml_text(builtins))
+    data(json_text(builtins, indent=2) if form == "json" else yaml_text(builtins))
 
 
 def json_text(value: Any, *, indent: int) -> str:

@@ -255,12 +255,7 @@ class EventSummary:
 def event_summary(event: Json) -> EventSummary:
     """Return the summary of an Event object (core/v1)."""
     series = mapping(event.get("series"))
-    times = (
-        series.get("lastObservedTime"),
-        event.get("lastTimestamp"),
-        event.get("eventTime"),
-        event.get("firstTimestamp"),
-    )
+    times = (series.get("lastObservedTime"), *map(event.get, ("lastTimestamp", "eventTime", "firstTimestamp")))
     return EventSummary(
         at=next((at for value in times if (at := moment(value)) is not None), None),
         type=text(event, "type"),

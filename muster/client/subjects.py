@@ -25,7 +25,8 @@ def subject_of(word: str) -> Subject:
         return EXPERIMENT
     from muster.kinds.registry import RUN_KINDS, WATCHED_KINDS
 
-    named = dict.fromkeys((EXPERIMENT, *(each.subject for each in (*RUN_KINDS.values(), *WATCHED_KINDS.values()))))
+    run, watched = RUN_KINDS.values(), WATCHED_KINDS.values()
+    named = dict.fromkeys((EXPERIMENT, *(each.subject for each in run), *(each.subject for each in watched)))
     found = next((each for each in named if word.lower() in (each.word.lower(), each.words)), None)
     if found is None:
         known = ", ".join(each.word.lower() for each in named)

@@ -12,9 +12,8 @@ from muster.api.values.durations import age, count_of
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import in_words
 
-NOT_EXECUTABLE = 126
-NOT_FOUND = 127
-"""Exit codes of a shell that cannot run, or cannot find, the program (POSIX.1, Shell Command Language, 2.8.2)."""
+_OF_A_SHELL = {126: "the shell cannot execute the program", 127: "the shell does not find the program"}
+"""Exit codes of a shell without its program (POSIX.1, Shell Command Language, 2.8.2)."""
 
 _MISSING = (
     re.compile(r"\S*python\S*: can't open file .* No such file or directory"),
@@ -32,13 +31,9 @@ def futile(exit_code: int | None, last_line: str) -> str:
     mistyped the name of the program, of its script or of a module, and would wait through every restart and back-off
     for the same message. ``last_line`` is the last one that the failed member printed; empty where it is not known.
     """
-    if exit_code == NOT_FOUND:
-        return last_line or "the shell does not find the program"
-    if exit_code == NOT_EXECUTABLE:
-        return last_line or "the shell cannot execute the program"
-    if exit_code and any(pattern.match(last_line) for pattern in _MISSING):
-        return last_line
-    return ""
+    if exit_code in _OF_A_SHELL:
+        return last_line or _OF_A_SHELL[exit_code]
+    return last_line if exit_code and any(pattern.match(last_line) for pattern in _MISSING) else ""
 
 
 LONGEST = 60

@@ -3,10 +3,10 @@
 A watched table cannot know the widths that are still to come, so it keeps those of its first rows and of its headings.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 
-_SEQUENCE = re.compile("\x1b\\[[0-9;]*m")
+from muster.api.values.printable import uncoloured
+
 GAP = "   "
 LEGIBLE = 40
 """Columns of the screen that the text of the last cells gets before the cells beside it, unless it is shorter."""
@@ -16,7 +16,7 @@ SILENT = frozenset({"-", "0", ""})
 
 def width(cell: str) -> int:
     """Return the columns a cell takes on the screen; colours take none."""
-    return len(_SEQUENCE.sub("", cell))
+    return len(uncoloured(cell))
 
 
 class Table:

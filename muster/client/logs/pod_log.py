@@ -65,13 +65,10 @@ class LogStart:
         found = {} if self.tail is None else {"tailLines": str(self.tail)}
         if self.most_bytes is not None:
             found["limitBytes"] = str(self.most_bytes)
-        match self.since:
-            case None:
-                pass
-            case datetime() as moment:
-                found["sinceTime"] = moment.astimezone().isoformat(timespec="seconds")
-            case seconds:
-                found["sinceSeconds"] = str(max(1, round(seconds)))
+        if isinstance(self.since, datetime):
+            found["sinceTime"] = self.since.astimezone().isoformat(timespec="seconds")
+        elif self.since is not None:
+            found["sinceSeconds"] = str(max(1, round(self.since)))
         return found
 
 
@@ -81,9 +78,7 @@ _STAMP = re.compile(r"(.{10}T[0-9:]{8})(?:\.([0-9]{1,9}))?(Z|[+-][0-9:]{5})")
 
 def nanoseconds(stamp: str) -> int | None:
     """Return nanoseconds since 1970 of an RFC 3339 time with up to nine digits of a second; None for any other text."""
-    found = _STAMP.fullmatch(stamp)
-    seconds = None if found is None else _second(found[1] + found[3])
-    if found is None or seconds is None:
+    if (found := _STAMP.fullmatch(stamp)) is None or (seconds := _second(found[1] + found[3])) is None:
         return None
     return seconds * 1_000_000_000 + int((found[2] or "").ljust(9, "0"))
 

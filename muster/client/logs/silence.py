@@ -39,10 +39,9 @@ async def of_gang(resources: ResourceClient, seen: Snapshot, members: Sequence[M
     last = max((found[-1] for found in times if found), default=0.0)
     if not last or any(found is None for found in times):
         return of_steps(status, now)
-    stepping = status.steps is not None and status.steps.epoch == status.epoch
-    if stepping and status.steps is not None:
-        last = max(last, status.steps.at)
-    what = "printed a line or made a step" if stepping else "printed a line"
+    what = "printed a line"
+    if status.steps is not None and status.steps.epoch == status.epoch:
+        what, last = "printed a line or made a step", max(last, status.steps.at)
     return hint(what, now - last, _usual(filter(None, times)), LEAST)
 
 
