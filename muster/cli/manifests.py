@@ -15,7 +15,7 @@ from muster.api.manifest.error_text import position
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.load import Loaded
 from muster.api.manifest.problems import ManifestError, Problem, SpecError
-from muster.api.manifest.yaml.reader import MAX_BYTES, Node
+from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.cli.terminal.colours import say
 from muster.client.submitting import name_for
 from muster.kinds.declaration import PlanError
@@ -101,25 +101,17 @@ def read_manifest(
     members may ask for, it is cut to that.
     """
     text, name = read_text(file)
-    node, problems, others = _tree(text, name, assignments)
-    manifest = Manifest(name, text, _loaded(node, problems, others, name))
-    if share is None:
-        return manifest
-    node, problems, others = _tree(text, name, assignments)
-    changes = lighten(node, share(manifest.plan(name="light").size))
-    return Manifest(name, text, _loaded(node, problems, others, name), tuple(changes))
+    manifest = _read(text, name, assignments)
+    return manifest if share is None else _read(text, name, assignments, share(manifest.plan(name="light").size))
 
 
-def _loaded(node: Node, problems: list[Problem], others: Sequence[Problem], name: str) -> Loaded | LoadedObject:
-    loaded = load_any_node(node, problems, filename=name)
-    return replace(loaded, warnings=(*others, *loaded.warnings))
-
-
-def _tree(text: str, name: str, assignments: Sequence[str]) -> tuple[Node, list[Problem], tuple[Problem, ...]]:
+def _read(text: str, name: str, assignments: Sequence[str], share: Share | None = None) -> Manifest:
     node, problems, others = read_one(text, filename=name)
     for assignment in assignments:
         override(node, assignment)
-    return node, problems, others
+    changes = () if share is None else tuple(lighten(node, share))
+    loaded = load_any_node(node, problems, filename=name)
+    return Manifest(name, text, replace(loaded, warnings=(*others, *loaded.warnings)), changes)
 
 
 def read_text(file: str) -> tuple[str, str]:
