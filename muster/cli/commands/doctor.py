@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -51,12 +52,12 @@ def doctor(chosen: ClusterChoice, output: str | None) -> None:
                     _print(finding)
 
     asyncio.run(run())
+    number = Counter(finding.state for finding in found)
     if output is not None:
-        show({"findings": found, "failed": _count(found, "failed"), "warnings": _count(found, "warning")}, output)
+        show({"findings": found, "failed": number["failed"], "warnings": number["warning"]}, output)
     else:
-        warnings = count_of(_count(found, "warning"), "warning")
-        data(f"{_count(found, 'failed')} failed, {warnings}, {_count(found, 'ok')} ok")
-    if _count(found, "failed"):
+        data(f"{number['failed']} failed, {count_of(number['warning'], 'warning')}, {number['ok']} ok")
+    if number["failed"]:
         raise click.exceptions.Exit(FAILED)
 
 
@@ -65,10 +66,6 @@ def _print(finding: Check) -> None:
     data(f"  {state}  {finding.check}: {printable(finding.found)}")
     if finding.next:
         data(f"           {click.style(f'next: {printable(finding.next)}', fg=DIM)}")
-
-
-def _count(found: list[Check], state: str) -> int:
-    return sum(finding.state == state for finding in found)
 
 
 async def _findings(chosen: ClusterChoice) -> AsyncGenerator[Check, None]:

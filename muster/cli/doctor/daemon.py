@@ -163,10 +163,6 @@ async def ready(asker: Asker, release: Release, lease: Lease, *, processed: bool
     """Check that its pods are ready. ``processed``: an experiment has a status."""
     if release.pods:
         return await _readiness(asker, release.pods, release.namespace)
-    return _without_pods(release, lease, processed)
-
-
-def _without_pods(release: Release, lease: Lease, processed: bool) -> Check:
     hidden = release.pods is None
     what = f"you may not list its pods (namespace {NAMESPACE})" if hidden else "no pod of musterd is in this cluster"
     if lease.held:

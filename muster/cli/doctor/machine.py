@@ -6,6 +6,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 from muster import __version__, extras
 from muster.api.errors import MusterError
@@ -55,16 +56,13 @@ def _isolation() -> Check:
 
 
 def _ports() -> Check:
-    held: list[socket.socket] = []
-    try:
-        for _ in range(PORTS):
-            held.append(socket.create_server((HOST, 0)))  # noqa: PERF401 - counted where one fails
-    except OSError as error:
-        remedy = "look for what holds them: ss -tan; net.ipv4.ip_local_port_range and ulimit -n bound them"
-        return Check(AREA, "ports", "failed", f"only {len(held)} ports of {HOST} are free: {error}", remedy)
-    finally:
-        for each in held:
-            each.close()
+    with ExitStack() as held:
+        for free in range(PORTS):
+            try:
+                held.enter_context(socket.create_server((HOST, 0)))
+            except OSError as error:
+                remedy = "look for what holds them: ss -tan; net.ipv4.ip_local_port_range and ulimit -n bound them"
+                return Check(AREA, "ports", "failed", f"only {free} ports of {HOST} are free: {error}", remedy)
     return Check(AREA, "ports", "ok", f"{PORTS} ports of {HOST} can be opened")
 
 
