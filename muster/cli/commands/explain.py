@@ -13,9 +13,7 @@ from muster.cli.terminal.colours import data
 from muster.cli.terminal.style import TERMINAL
 from muster.client import Explanation
 from muster.client.errors import UnknownEpoch
-from muster.client.explaining.epoch import kept, which
-from muster.client.explaining.epoch import lines as of_epoch
-from muster.client.explaining.lines import lines, rows
+from muster.client.explaining.lines import kept, lines, of_epoch, rows, which
 from muster.kube.unstructured import mapping
 from muster.rollcall.document import Detail
 

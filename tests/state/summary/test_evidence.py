@@ -14,7 +14,7 @@ from muster.api.places import MAX_STACK, PLACES, STACKS
 from muster.api.status import ExperimentStatus
 from muster.api.values.rank_ranges import to_ranges
 from muster.api.wire.kinds import MAX_COUNTER, MAX_MESSAGE
-from muster.client.explaining.epoch import lines
+from muster.client.explaining.lines import of_epoch
 from muster.state.facts.causes.table import Causes
 from muster.state.summary.evidence import stacks_of
 from muster.state.view.places import Heard, PlaceGroup, PlaceReport, Places, places_in_turns
@@ -157,7 +157,7 @@ async def test_hostile_stacks_of_512_ranks_stay_within_their_bound_and_on_their_
     assert len(json.dumps(written["stacks"], ensure_ascii=False).encode()) < MAX_STACKS * 1_300
     row = ExperimentStatus.from_object({"evidence": [written]}).evidence[0]
     assert all(len(each.calls.encode()) <= MAX_MESSAGE + 2 for each in row.stacks)
-    assert all(line.isprintable() for line in lines(row, ExperimentStatus()))
+    assert all(line.isprintable() for line in of_epoch(row, ExperimentStatus()))
 
 
 def test_a_run_that_fails_keeps_what_its_last_epoch_waited_for() -> None:
