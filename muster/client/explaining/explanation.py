@@ -62,10 +62,7 @@ class Explanation:
 async def explain(
     resources: ResourceClient, experiment: Snapshot, *, last_lines: bool, epoch: int | None = None
 ) -> Explanation:
-    """Read pods, Events and, with ``last_lines``, what each rank logged last. What may not be read is left out.
-
-    The members are those of ``epoch``, or else of the latest one.
-    """
+    """Read pods, Events and, with ``last_lines``, what each rank logged last. What may not be read is left out."""
     unreadable: list[str] = []
     pods: Sequence[Json] | None
     members: Sequence[Member] | None

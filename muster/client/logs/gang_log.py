@@ -1,7 +1,4 @@
-"""The log of a gang: the lines of all ranks or of some, merged by time, and then as they are written.
-
-What cannot be read is named: a rank without a pod, a container that has not started, a rank beyond those that are read.
-"""
+"""The log of a gang: the lines of all ranks or of some, merged by time, and then as they are written."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable

@@ -1,8 +1,7 @@
 """Sources of ``muster incidents`` and ``muster nodes``: one musterd, the shards of one cluster, or several clusters.
 
-One of several that does not answer hides none of the others: it is named, and the exit status is 1. A subject of
-several shards is one: a rack that dies keeps runs of each of them. A subject of several clusters is several: nodes of
-one name are other machines there.
+A subject of several shards is one: a rack that dies keeps runs of each of them. A subject of several clusters is
+several: nodes of one name are other machines there.
 """
 
 import asyncio
