@@ -82,9 +82,9 @@ class Manifest:
 
 def _plan_of_object(loaded: LoadedObject, *, name: str, namespace: str, uid: str) -> Plan:
     """Return the plan of an object that is run as it is. Raises ``PlanError`` and ``SpecError``."""
-    from muster.kinds import registry as kinds
+    from muster.kinds.registry import RUN_KINDS
 
-    kind = kinds.RUN_KINDS.get(loaded.kind)
+    kind = RUN_KINDS.get(loaded.kind)
     if kind is None:
         raise PlanError(f"kind: {loaded.kind} objects are not run by this release")
     document = object_of(loaded, name=name, namespace=namespace)

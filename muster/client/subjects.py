@@ -87,9 +87,9 @@ def ours(obj: Json) -> bool:
     name = text(obj, "kind")
     if name in ("", EXPERIMENT.kind):
         return True
-    from muster.kinds import registry as kinds
+    from muster.kinds.registry import RUN_KINDS
 
-    kind = kinds.RUN_KINDS.get(name)
+    kind = RUN_KINDS.get(name)
     return kind is not None and kind.ours(obj)
 
 

@@ -15,9 +15,8 @@ from msgspec import structs
 from muster.api.status import ExperimentStatus
 from muster.client.member import Member, member_of
 from muster.client.snapshot import Snapshot, WatchedSnapshot, snapshot_of
-from muster.kinds import registry as kinds
 from muster.kinds.declaration import WatchedKind
-from muster.kinds.registry import WATCHED_KINDS
+from muster.kinds.registry import RUN_KINDS, WATCHED_KINDS
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.policies.watched import following
 from muster.state.policies.watched.obstacles import PODS_MISSING
@@ -48,7 +47,7 @@ class ReadPod:
 def kind_of(obj: Json, kind: str) -> WatchedKind | None:
     """Return the kind, if another controller than Muster runs the object."""
     found = next((each for each in WATCHED_KINDS.values() if each.subject.word == kind), None)
-    run = kinds.RUN_KINDS.get(kind)
+    run = RUN_KINDS.get(kind)
     return None if found is None or (run is not None and run.ours(obj)) else found
 
 

@@ -1,10 +1,9 @@
 """``muster doctor``: what works on this machine and on this cluster, and what to do about the rest."""
 
 import asyncio
-import contextlib
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 
 import click
@@ -147,7 +146,7 @@ async def _with_network(checks: AsyncGenerator[Check, None], seen: Sequence[Snap
 async def _experiments(asker: server.Asker, namespace: str) -> Sequence[Snapshot]:
     """Return experiments of all namespaces, else of this one, as far as they may be read."""
     for space in (None, namespace):
-        with contextlib.suppress(ApiError):
+        with suppress(ApiError):
             return [snapshot_of(found) for found in await asker.list(collection_path(space))]
     return ()
 

@@ -1,11 +1,10 @@
 """``muster run``: one experiment on this machine, from its start to its end."""
 
 import asyncio
-import contextlib
 import os
 import signal
 from collections.abc import Collection, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import click
@@ -177,7 +176,7 @@ async def _execute(
 
 async def _kill(client: Client, seen: Snapshot) -> None:
     """Kill the programs on a cluster that keeps running: the grace period of their pods would outlive this command."""
-    with contextlib.suppress(MusterError, OSError):
+    with suppress(MusterError, OSError):
         for member in await client.members(seen.name, namespace=seen.namespace):
             if member.running and member.process is not None:
                 send(member.process, signal.SIGKILL)

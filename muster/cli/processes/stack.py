@@ -5,7 +5,6 @@ beside a local cluster. ``muster run`` takes the local cluster that runs already
 """
 
 import asyncio
-import contextlib
 import os
 import re
 import secrets
@@ -15,7 +14,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -103,13 +102,13 @@ class Child:
     async def stop(self) -> None:
         """Ask it to end, and kill it if it does not."""
         if self.process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):
                 self.process.terminate()
             try:
                 async with asyncio.timeout(KILL_SECONDS):
                     await self.process.wait()
             except TimeoutError:
-                with contextlib.suppress(ProcessLookupError):
+                with suppress(ProcessLookupError):
                     self.process.kill()
                 await self.process.wait()
 
@@ -259,7 +258,7 @@ def sweep(runs: Path) -> None:
     not followed.
     """
     for path in runs.glob("*") if runs.is_dir() else ():
-        with contextlib.suppress(Occupied, Exposed, OSError):
+        with suppress(Occupied, Exposed, OSError):
             if path.is_symlink() or (path / KEPT).exists() or not (path / "lock").exists():
                 continue
             Home(path).acquire().close()

@@ -130,7 +130,7 @@ def _of_one(one: NodeReport, now: float) -> list[str]:
         )
         for each in one.failures
     )
-    return list(Table(OF_ONE).lines(rows, headings=True))
+    return Table(OF_ONE).lines(rows, headings=True)
 
 
 async def _from_stored(resources: ResourceClient, stored: str) -> NodeListing:

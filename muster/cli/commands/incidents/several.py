@@ -132,9 +132,8 @@ async def asked(
     token = read_token(token_file)
     if len(pages) < 2:
         return Answers("", [ClusterAnswer("", await ask(chosen, "".join(pages), token))])
-    hosts = (urlsplit(each).netloc.rpartition("@")[2] or each for each in pages)
     found = await asyncio.gather(
-        *(answer(host, ask(chosen, each, token), PATIENCE) for host, each in zip(hosts, pages, strict=True))
+        *(answer(urlsplit(url).netloc.rpartition("@")[2] or url, ask(chosen, url, token), PATIENCE) for url in pages)
     )
     return Answers(SHARD, [_by_shard(each) for each in found])
 
