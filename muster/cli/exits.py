@@ -1,12 +1,5 @@
 """The exit statuses of ``muster``."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # the client takes a while to load, and `muster lint` does without
-    from muster.client import Snapshot
-
 SUCCEEDED = 0
 FAILED = 1
 INVALID = 2
@@ -24,6 +17,6 @@ FOUND = INCIDENT
 INTERRUPTED = 130
 
 
-def status_of(seen: Snapshot) -> int:
-    """Return the exit status for an experiment's outcome; one that has not finished counts as failed."""
-    return {"Succeeded": SUCCEEDED, "Deadline": DEADLINE}.get(seen.outcome or "", FAILED)
+def status_of(outcome: str | None) -> int:
+    """Return the exit status for the outcome of an experiment; one that has not finished (None) counts as failed."""
+    return {"Succeeded": SUCCEEDED, "Deadline": DEADLINE}.get(outcome or "", FAILED)

@@ -120,7 +120,7 @@ def test_a_manifest_that_cannot_run_is_not_run(call: Call) -> None:
     ],
 )
 def test_outcomes(phase: str, reason: str, code: int) -> None:
-    assert status_of(snapshot_of({"status": {"phase": phase, "reason": reason}})) == code
+    assert status_of(snapshot_of({"status": {"phase": phase, "reason": reason}}).outcome) == code
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def wait(chosen: ClusterChoice, name: str, goal: Until, timeout: float | None, o
     else:
         data(f"{printable(seen.name)} {'deleted' if goal.deleted else summary(seen)}")
     if goal == Until():
-        raise click.exceptions.Exit(status_of(seen))
+        raise click.exceptions.Exit(status_of(seen.outcome))
     if goal.hopeless(seen):
         raise click.exceptions.Exit(FAILED)
 

@@ -171,7 +171,7 @@ async def _execute(
             say(follower.outcome())
             if advice := hint(follower.printed(), environment.python(words)):
                 say(plain(advice))
-        return INTERRUPTED if interrupts.count else status_of(last)
+        return INTERRUPTED if interrupts.count else status_of(last.outcome)
 
 
 async def _kill(client: Client, seen: Snapshot) -> None:

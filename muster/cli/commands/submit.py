@@ -80,4 +80,4 @@ def submit(
 
     seen = replace(chosen, namespace=None).run(run)  # a manifest states its namespace before a context does
     if wait:
-        raise click.exceptions.Exit(status_of(seen))
+        raise click.exceptions.Exit(status_of(seen.outcome))
