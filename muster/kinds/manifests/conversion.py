@@ -122,7 +122,8 @@ def convert_node(node: Node, problems: Iterable[Problem] = (), *, filename: str 
         raise report.refuse(("apiVersion",), f"{quoted(written)} is not the version of {kind} that is read", hint)
     draft = Draft(report)
     converter.write(draft, fields)
-    return Conversion(str(kind), draft.document(), _ordered(report.losses), _ordered(report.notes))
+    document = draft.document()
+    return Conversion(str(kind), document, _ordered(report.losses), _ordered(report.notes))
 
 
 def _ordered(problems: list[Problem]) -> tuple[Problem, ...]:

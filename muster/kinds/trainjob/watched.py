@@ -107,7 +107,8 @@ def _initializers(groups: tuple[Group, ...]) -> frozenset[str]:
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """Return the state that the conditions of a TrainJob show, with its program's report to Kubeflow's Trainer."""
     report, reported = own_report(obj.get("status"))
-    return msgspec.structs.replace(state_by_conditions("Complete", obj, epoch=-1), report=report, reported=reported)
+    state = state_by_conditions("Complete", obj, epoch=-1)
+    return msgspec.structs.replace(state, report=report, reported=reported)
 
 
 DECLARED: Final = (

@@ -119,7 +119,8 @@ async def _create(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal:
 async def _find(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal | None:
     """Return the resourceVersion of the claim, the refusal for an unusable one, or None if there is none."""
     try:
-        answer = await ask(calls.do, "GET", core(plan.namespace, RESOURCE, claim.name), Found)
+        path = core(plan.namespace, RESOURCE, claim.name)
+        answer = await ask(calls.do, "GET", path, Found)
     except NotFound:
         return None
     if not claim.exclusive:
