@@ -1,13 +1,16 @@
-"""The options that commands share, from the cluster to the output format, and the names that a shell completes.
+"""The options that commands share, from the cluster to the output format, the names that a shell completes, and who asks.
 
 The client and what writes JSON and YAML are imported when they are used: help needs neither.
 """
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import shlex
+import socket
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce, wraps
@@ -20,6 +23,7 @@ from click.shell_completion import CompletionItem
 from muster.api.errors import MusterError
 from muster.api.values.durations import parse_duration
 from muster.api.values.printable import printable
+from muster.api.values.timestamps import whole_time
 from muster.cli.terminal.colours import data, plain, say
 
 if TYPE_CHECKING:
@@ -263,3 +267,16 @@ def for_kubectl(group: click.Command, words: Sequence[str]) -> Iterator[str]:
         if each.type == "plain":
             yield f"{each.value}\t{printable(each.help)}" if each.help else str(each.value)
     yield f":{NO_FILES if all(each.type == 'plain' for each in found) else FILES}"
+
+
+LONGEST_NAME = 100
+"""Characters of the name of a user or of a machine."""
+
+
+def asker() -> str:
+    """Return ``anna@laptop at 2026-11-23T04:17:05Z``: the user of this machine, as far as it knows one."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a user id without a name
+        user = "a user"
+    return f"{printable(user, LONGEST_NAME)}@{printable(socket.gethostname(), LONGEST_NAME)} at {whole_time(time.time())}"

@@ -6,10 +6,18 @@ from typing import Final
 import click
 
 from muster.api.values.printable import printable
-from muster.cli.asker import asker
 from muster.cli.doctor.attention import unattended
 from muster.cli.exits import DEADLINE, FAILED, status_of
-from muster.cli.options import SPAN, ClusterChoice, Parsed, cluster_options, experiment_names, output_option, show
+from muster.cli.options import (
+    SPAN,
+    ClusterChoice,
+    Parsed,
+    asker,
+    cluster_options,
+    experiment_names,
+    output_option,
+    show,
+)
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.progress import summary
 from muster.client import Client, NoSuchExperiment, Snapshot, Until, WaitTimeout

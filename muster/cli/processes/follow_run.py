@@ -12,9 +12,8 @@ from muster.api.causes import Cause
 from muster.api.errors import ApiError, MusterError
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
-from muster.cli.asker import asker
 from muster.cli.musterd_page import roll_of
-from muster.cli.options import ClusterChoice
+from muster.cli.options import ClusterChoice, asker
 from muster.cli.processes import evidence
 from muster.cli.processes.evidence import Printed, Tracebacks, futile
 from muster.cli.processes.interrupts import Interrupts

@@ -2,10 +2,14 @@
 
 import asyncio
 import contextlib
+import os
 import sys
+import termios
 import time
+import tty
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -42,7 +46,6 @@ from muster.cli.commands.several.listing import (
 )
 from muster.cli.options import ClusterChoice, cluster_options, output_option
 from muster.cli.terminal.colours import colourful, data
-from muster.cli.terminal.keys import quit_key
 from muster.cli.terminal.patience import first_of
 from muster.cli.terminal.table import Table, fitted
 from muster.client import Snapshot
@@ -278,3 +281,36 @@ async def _read_all(clusters: dict[str, ClusterChoice], wanted: Wanted, screen: 
     async with asyncio.TaskGroup() as group:
         for name, choice in clusters.items():
             group.create_task(read(name, choice), name=f"context {name}")
+
+
+QUIT = b"qQ"
+
+
+@contextmanager
+def quit_key() -> Iterator[asyncio.Event]:
+    """Yield an event that is set when q is typed; without a terminal for input it never is.
+
+    The terminal passes each key on at once, and shows none, until the block ends: then it is as it was. Ctrl-C remains
+    a signal.
+    """
+    typed = asyncio.Event()
+    if not sys.stdin.isatty():
+        yield typed
+        return
+    stream, loop = sys.stdin.fileno(), asyncio.get_running_loop()
+
+    def read() -> None:
+        keys = os.read(stream, 64)
+        if not keys:
+            loop.remove_reader(stream)
+        if set(keys) & set(QUIT):
+            typed.set()
+
+    before = termios.tcgetattr(stream)
+    tty.setcbreak(stream, termios.TCSANOW)
+    loop.add_reader(stream, read)
+    try:
+        yield typed
+    finally:
+        loop.remove_reader(stream)
+        termios.tcsetattr(stream, termios.TCSADRAIN, before)
