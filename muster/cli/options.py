@@ -1,4 +1,4 @@
-"""The options that commands share, from the cluster to the output format, the names that a shell completes, and who asks.
+"""The options that commands share, from the cluster to the format, the names that a shell completes, and who asks.
 
 The client and what writes JSON and YAML are imported when they are used: help needs neither.
 """
@@ -269,7 +269,7 @@ def for_kubectl(group: click.Command, words: Sequence[str]) -> Iterator[str]:
     yield f":{NO_FILES if all(each.type == 'plain' for each in found) else FILES}"
 
 
-LONGEST_NAME = 100
+MOST_NAME = 100
 """Characters of the name of a user or of a machine."""
 
 
@@ -279,4 +279,4 @@ def asker() -> str:
         user = getpass.getuser()
     except (KeyError, OSError):  # a user id without a name
         user = "a user"
-    return f"{printable(user, LONGEST_NAME)}@{printable(socket.gethostname(), LONGEST_NAME)} at {whole_time(time.time())}"
+    return f"{printable(user, MOST_NAME)}@{printable(socket.gethostname(), MOST_NAME)} at {whole_time(time.time())}"
