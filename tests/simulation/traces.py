@@ -20,9 +20,10 @@ from unittest.mock import patch
 
 import msgspec
 
-from muster.state.vocabulary.actions import Action
 from tests.simulation.command import say, with_fixed_hashes
 
+ACTIONS: Final = "muster.state.vocabulary.actions"
+"""The module of the actions, which is imported once its sentences are reworded."""
 WORDS: Final = frozenset(
     {"message", "how", "waitedFor", "stuckBy", "sentence", "calls", "known", "steps", "collectives", "places"}
     | {"failure", "evidence", "why"}
@@ -131,7 +132,7 @@ def _is_words(name: str, value: Any) -> bool:
 
 def _of_action(action: Any) -> Any:
     """The action without its reason in words; pods by name and uid."""
-    if isinstance(action, Action):
+    if type(action).__module__ == ACTIONS:
         rest = {name: _of_action(getattr(action, name)) for name in action.__struct_fields__}
         return {"": type(action).__name__} | {name: value for name, value in rest.items() if name not in WORDS}
     if hasattr(action, "uid") and hasattr(action, "name"):
