@@ -14,7 +14,7 @@ import pytest
 from muster.assist.mounted import at_work, place_watch
 from muster.assist.mounted.at_work import CHECK, COMPUTING, MOVED, WRITING, Others, Question, child_times
 from muster.assist.mounted.place_watch import PAUSE, PlaceWatch, announce, announced
-from tests.assist.test_place_watch import at_rest, waiting
+from tests.assist.test_place_watch import standing, waiting
 
 
 @contextmanager
@@ -163,10 +163,7 @@ def test_a_pause_is_announced_to_every_copy_of_the_file(monkeypatch: pytest.Monk
 
 
 def test_a_stand_that_was_announced_is_not_the_longest(cpu: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    with waiting() as work:
-        watched = PlaceWatch(work.thread.ident or 0)
-        watched.look(100.0)
-        at_rest(watched)
+    with standing() as (_, watched):
         watched.returns = place_watch.RETURNS
         announce(300.0)
         watched.look(400.0)

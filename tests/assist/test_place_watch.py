@@ -71,11 +71,18 @@ def at_rest(watched: PlaceWatch) -> None:
         watched.look(watched.at + 1)
 
 
-def test_a_thread_that_waits_stands_from_the_first_look() -> None:
+@contextmanager
+def standing() -> Iterator[tuple[Waiting, PlaceWatch]]:
+    """A thread that waits, and a watch that has seen it stand."""
     with waiting() as work:
         watched = PlaceWatch(work.thread.ident or 0)
         watched.look(100.0)
         at_rest(watched)
+        yield work, watched
+
+
+def test_a_thread_that_waits_stands_from_the_first_look() -> None:
+    with standing() as (_, watched):
         since = watched.since
         watched.look(180.0)
         assert watched.stood == 180.0 - since
@@ -84,10 +91,7 @@ def test_a_thread_that_waits_stands_from_the_first_look() -> None:
 
 
 def test_a_thread_that_came_back_to_its_line_does_not_stand() -> None:
-    with waiting() as work:
-        watched = PlaceWatch(work.thread.ident or 0)
-        watched.look(100.0)
-        at_rest(watched)
+    with standing() as (work, watched):
         for number in range(5):
             work.go_on()
             watched.look(200.0 + number)
@@ -128,10 +132,7 @@ def test_a_call_of_jax_that_polls_for_signals_stands_until_it_is_another_call(
 
 
 def test_the_longest_stand_of_the_loop_is_kept_and_that_of_a_start_is_not() -> None:
-    with waiting() as work:
-        watched = PlaceWatch(work.thread.ident or 0)
-        watched.look(100.0)
-        at_rest(watched)
+    with standing() as (work, watched):
         watched.look(10_000.0)
         work.go_on()
         watched.look(10_002.0)
@@ -143,11 +144,8 @@ def test_the_longest_stand_of_the_loop_is_kept_and_that_of_a_start_is_not() -> N
         assert watched.longest == 10_602.0 - since
 
 
-def test_a_program_that_compiles_does_not_stand(monkeypatch: pytest.MonkeyPatch) -> None:
-    with waiting() as work:
-        watched = PlaceWatch(work.thread.ident or 0)
-        watched.look(100.0)
-        at_rest(watched)
+def test_a_program_that_compiles_does_not_stand() -> None:
+    with standing() as (_, watched):
         watched.frames.append(("backend_compile", f"/venv/lib/{COMPILES}", 1))
         watched.look(900.0)
         assert watched.stood == 0
@@ -244,11 +242,8 @@ def test_values_are_written_at_the_pace_of_the_gangs_size_and_more_often_where_i
 
 def test_a_stack_is_written_once_and_before_the_value_that_says_how_long_it_stands() -> None:
     client = Client()
-    with waiting() as work:
-        watched = PlaceWatch(work.thread.ident or 0)
+    with standing() as (_, watched):
         writer = Writer(watched, 7, 2)
-        watched.look(100.0)
-        at_rest(watched)
         for second in (1000.0, 1000 + NOTICE, 1100.0, 1200.0):
             watched.look(second)
             writer.write(client, watched.at)

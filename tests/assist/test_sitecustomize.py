@@ -118,28 +118,26 @@ def test_a_part_that_fails_leaves_the_rest_and_the_program(tmp_path: Path, part:
     assert (done.returncode, done.stdout, done.stderr) == (0, "runs\n", "")
 
 
-THREAD = "import threading; threading.Thread(target=threading.Event().wait).start()\n"
+THREAD = "import threading, sys; threading.Thread(target=threading.Event().wait{}).start()\n"
+KEPT, ENDS = THREAD.format(""), THREAD.format(", args=(0.1,)")
 
 
-def test_an_exception_ends_a_process_that_a_thread_would_keep(tmp_path: Path) -> None:
-    done = run(tmp_path, f"{THREAD}print('said', end='')\nraise ValueError('loss is NaN')")
-    assert (done.returncode, done.stdout) == (1, "said")
-    assert done.stderr.endswith("ValueError: loss is NaN\n")
-
-
-def test_an_exception_runs_the_exit_hooks_where_nothing_keeps_the_process(tmp_path: Path) -> None:
-    done = run(tmp_path, "import atexit; atexit.register(print, 'saved')\nraise ValueError")
-    assert (done.returncode, done.stdout) == (1, "saved\n")
-
-
-def test_a_hook_that_a_running_program_calls_does_not_end_it(tmp_path: Path) -> None:
-    thread = "import threading; threading.Thread(target=threading.Event().wait, args=(0.1,)).start()\n"
-    done = run(tmp_path, f"{thread}import sys\nsys.excepthook(ValueError, ValueError(), None)\nprint('goes on')")
-    assert (done.returncode, done.stdout) == (0, "goes on\n")
-
-
-def test_an_interrupt_ends_with_the_code_of_an_interrupt(tmp_path: Path) -> None:
-    assert run(tmp_path, f"{THREAD}raise KeyboardInterrupt").returncode == 130
+@pytest.mark.parametrize(
+    ("program", "code", "printed"),
+    [
+        (f"{KEPT}print('said')\nraise ValueError('loss is NaN')", 1, "said\n"),
+        (f"{KEPT}raise KeyboardInterrupt", 130, ""),
+        ("import atexit; atexit.register(print, 'saved')\nraise ValueError('loss is NaN')", 1, "saved\n"),
+        (f"{ENDS}sys.excepthook(ValueError, ValueError('loss is NaN'), None)\nprint('goes on')", 0, "goes on\n"),
+    ],
+    ids=["a thread would keep it", "an interrupt", "nothing keeps it", "a running program calls the hook"],
+)
+def test_an_exception_ends_the_process_with_its_code_and_no_other_call_of_the_hook_does(
+    tmp_path: Path, program: str, code: int, printed: str
+) -> None:
+    done = run(tmp_path, program)
+    assert (done.returncode, done.stdout) == (code, printed)
+    assert done.stderr.endswith("KeyboardInterrupt\n" if code == 130 else "ValueError: loss is NaN\n")
 
 
 CLUSTERS = """
