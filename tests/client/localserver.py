@@ -6,7 +6,7 @@ It has no node and no daemon: tests write pods, statuses and logs in their place
 import asyncio
 import functools
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
@@ -113,14 +113,21 @@ class LocalServer:
         obj = {"apiVersion": API_VERSION, "kind": "Experiment", "metadata": {"name": name}, "status": status}
         return self.put(API_VERSION, "experiments", namespace, obj, "status")
 
-    def pod(self, name: str, labels: dict[str, str], namespace: str = "default", **status: Any) -> None:
-        """A pod with its status, as daemon and kubelet leave it; the uid is that of the experiment in its labels."""
-        uid = {LABEL_UID: self.uid(labels[LABEL_EXPERIMENT], namespace)} if LABEL_EXPERIMENT in labels else {}
-        meta = {"name": name, "labels": uid | labels}
-        spec = {"containers": [{"name": "main", "image": "none"}], "nodeName": "local"}
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta}
-        self.put("v1", "pods", namespace, {**pod, "spec": spec})
-        self.put("v1", "pods", namespace, {**pod, "status": status}, "status")
+    def pod(
+        self, name: str, labels: dict[str, str], prints: Sequence[str] = (), meta: Any = None, **status: Any
+    ) -> None:
+        """A pod with its status, as daemon and kubelet leave it; the uid is that of the experiment in its labels.
+
+        ``prints`` is all of its log, ``meta`` has more metadata.
+        """
+        uid = {LABEL_UID: self.uid(labels[LABEL_EXPERIMENT])} if LABEL_EXPERIMENT in labels else {}
+        pod = {"kind": "Pod", "metadata": {"name": name, "labels": uid | labels, **(meta or {})}}
+        main = [each["name"] for each in status.get("containerStatuses", ())] or ["main"]
+        spec = {"containers": [{"name": main[0], "image": "none"}], "nodeName": "local"}
+        self.put("v1", "pods", "default", {**pod, "spec": spec})
+        self.put("v1", "pods", "default", {**pod, "status": status}, "status")
+        if prints:
+            self.print(name, *prints, ends=True)
 
     def uid(self, name: str, namespace: str = "default") -> str:
         """The uid of an experiment; one that no experiment has if there is none of that name."""
@@ -215,15 +222,8 @@ async def _end_tasks() -> None:
 
 def labels(experiment: str, rank: int, epoch: int = 0, attempt: int = 0) -> dict[str, str]:
     """The labels of a member's pod."""
-    return {
-        "muster.dev/experiment": experiment,
-        "muster.dev/group": "worker",
-        "muster.dev/job-index": "0",
-        "muster.dev/pod-index": str(rank),
-        "muster.dev/rank": str(rank),
-        "muster.dev/epoch": str(epoch),
-        "muster.dev/attempt": str(attempt),
-    }
+    known = {"experiment": experiment, "group": "worker", "job-index": 0, "pod-index": rank, "rank": rank}
+    return {f"muster.dev/{key}": str(each) for key, each in {**known, "epoch": epoch, "attempt": attempt}.items()}
 
 
 def running(process: int | None = None) -> dict[str, Any]:

@@ -15,8 +15,7 @@ def test_the_blocking_client_submits_watches_and_waits(server: LocalServer, tmp_
     file.write_text(MANIFEST)
     with BlockingClient(server.kubeconfig) as client:
         seen = client.submit(file, name="mine")
-        server.pod("pod-0", labels("mine", 0), **running())
-        server.print("pod-0", "hello", ends=True)
+        server.pod("pod-0", labels("mine", 0), prints=("hello",), **running())
         assert [(line.rank, line.text) for line in client.logs("mine")] == [(0, "hello")]
         changes = client.watch("mine")
         assert next(changes).experiment.uid == seen.uid

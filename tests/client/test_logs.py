@@ -29,8 +29,7 @@ async def read(lines: AsyncIterator[LogLine]) -> list[tuple[int, str]]:
 
 async def test_logs_of_all_ranks_are_merged_by_time(client: Client, server: LocalServer) -> None:
     for rank, lines in ((1, ("@2 b", "@4 d", "@4 e")), (0, ("@1 a", "@3 c", "@5 f"))):
-        server.pod(f"pod-{rank}", labels("mine", rank), **running())
-        server.print(f"pod-{rank}", *lines, ends=True)
+        server.pod(f"pod-{rank}", labels("mine", rank), prints=lines, **running())
     server.pod("theirs", labels("other", 0), **running())
     merged = [(0, "a"), (1, "b"), (0, "c"), (1, "d"), (1, "e"), (0, "f")]
     assert await read(client.logs("mine")) == merged
@@ -43,8 +42,8 @@ async def test_logs_of_all_ranks_are_merged_by_time(client: Client, server: Loca
 
 async def test_more_ranks_than_are_read_at_once_are_merged_all_the_same(client: Client, server: LocalServer) -> None:
     for rank in range(7):
-        server.pod(f"pod-{rank}", labels("mine", rank), **ended(0))
-        server.print(f"pod-{rank}", *(f"@{second} {second}" for second in range(rank, 28, 7)), ends=True)
+        printed = [f"@{second} {second}" for second in range(rank, 28, 7)]
+        server.pod(f"pod-{rank}", labels("mine", rank), prints=printed, **ended(0))
     notes: list[LogNote] = []
     lines = await read(client.logs("mine", at_once=3, noted=notes.append))
     assert [text for _, text in lines] == [str(second) for second in range(28)]
@@ -78,8 +77,7 @@ async def test_of_a_large_gang_the_lowest_ranks_are_followed_and_the_others_are_
 
 async def test_ranks_without_a_log_are_named_with_the_reason(client: Client, server: LocalServer) -> None:
     server.status("mine", phase="Running", ready="1/6", completedRanks="4")
-    server.pod("pod-0", labels("mine", 0), **running())
-    server.print("pod-0", "here", ends=True)
+    server.pod("pod-0", labels("mine", 0), prints=("here",), **running())
     for rank in (1, 2):
         server.pod(f"pod-{rank}", labels("mine", rank), **waiting("ImagePullBackOff", "no such image"))
     server.pod("pod-3", labels("mine", 3), **running())  # its node has no log of it
@@ -99,8 +97,7 @@ async def test_ranks_without_a_log_are_named_with_the_reason(client: Client, ser
 
 async def test_a_log_that_cannot_be_read_keeps_no_other_from_being_read(client: Client, server: LocalServer) -> None:
     for rank in (0, 1):
-        server.pod(f"pod-{rank}", labels("mine", rank), **running())
-        server.print(f"pod-{rank}", "here", ends=True)
+        server.pod(f"pod-{rank}", labels("mine", rank), prints=("here",), **running())
 
     class NodeDown:
         """The kubelet of one node does not answer."""
@@ -122,10 +119,8 @@ async def test_a_log_that_cannot_be_read_keeps_no_other_from_being_read(client: 
 
 async def test_an_epoch_is_read_while_its_pods_exist(client: Client, server: LocalServer) -> None:
     for epoch in (0, 1, 2):
-        server.pod(f"pod-{epoch}", labels("mine", 0, epoch=epoch), **ended(1))
-        server.print(f"pod-{epoch}", f"epoch {epoch}", ends=True)
-    server.pod("kept", labels("mine", 1, epoch=0), **ended(1))
-    server.print("kept", "the culprit", ends=True)
+        server.pod(f"pod-{epoch}", labels("mine", 0, epoch=epoch), prints=(f"epoch {epoch}",), **ended(1))
+    server.pod("kept", labels("mine", 1, epoch=0), prints=("the culprit",), **ended(1))
     assert await read(client.logs("mine")) == [(0, "epoch 2")], "a pod of an earlier epoch is not part of this one"
     assert await read(client.logs("mine", epoch=0)) == [(0, "epoch 0"), (1, "the culprit")]
     assert await read(client.logs("mine", previous=True)) == [(0, "epoch 1"), (1, "the culprit")]
@@ -147,11 +142,9 @@ async def test_an_epoch_is_read_while_its_pods_exist(client: Client, server: Loc
 
 
 async def test_a_followed_log_leaves_out_pods_of_epochs_before(client: Client, server: LocalServer) -> None:
-    server.pod("a-kept", labels("mine", 1, epoch=0), **ended(1))
-    server.print("a-kept", "of the epoch before", ends=True)
+    server.pod("a-kept", labels("mine", 1, epoch=0), prints=("of the epoch before",), **ended(1))
     for rank in (0, 1):
-        server.pod(f"pod-{rank}", labels("mine", rank, epoch=1), **ended(0))
-        server.print(f"pod-{rank}", "now", ends=True)
+        server.pod(f"pod-{rank}", labels("mine", rank, epoch=1), prints=("now",), **ended(0))
     server.status("mine", phase="Succeeded")
     async with asyncio.timeout(10):
         assert sorted(await read(client.logs("mine", follow=True))) == [(0, "now"), (1, "now")]
@@ -203,9 +196,8 @@ async def test_the_log_of_the_previous_attempt_of_a_rank_that_was_run_again(
     client: Client, server: LocalServer
 ) -> None:
     for epoch, attempt in ((0, 0), (1, 0), (1, 1)):
-        name = f"pod-{epoch}-{attempt}"
-        server.pod(name, labels("mine", 0, epoch=epoch, attempt=attempt), **ended(1))
-        server.print(name, f"epoch {epoch}, attempt {attempt}", ends=True)
+        printed = (f"epoch {epoch}, attempt {attempt}",)
+        server.pod(f"pod-{epoch}-{attempt}", labels("mine", 0, epoch, attempt), prints=printed, **ended(1))
     server.pod("other", labels("mine", 1, epoch=1), **running())
     notes: list[LogNote] = []
     assert await read(client.logs("mine", previous=True, noted=notes.append)) == [(0, "epoch 1, attempt 0")]
@@ -244,23 +236,26 @@ class Torn:
 
         yield play()
 
+    async def followed(self, tail: int | None = None) -> list[str]:
+        """The lines of a pod's log, to its end."""
+        log = PodLog(ResourceClient(self), "default", "pod", at_once)
+        return [text async for _, text in log.follow(LogStart(tail=tail))]
+
+
+def stamped(*texts: str) -> list[str | Exception]:
+    """Lines of the first seconds of 2026; each begins with its second."""
+    return [f"2026-01-01T00:00:0{text}" for text in texts]
+
 
 async def test_a_broken_log_resumes_without_losing_or_repeating_a_line() -> None:
     torn = Torn(
         [Invalid("container is waiting to start", status=400)],
-        ["2026-01-01T00:00:01Z a", "2026-01-01T00:00:01.5Z b", "2026-01-01T00:00:01.5Z c", Unreachable("reset")],
-        [
-            "2026-01-01T00:00:01Z a",
-            "2026-01-01T00:00:01.5Z b",
-            "2026-01-01T00:00:01.5Z c",
-            "2026-01-01T00:00:01.5Z d",
-            "2026-01-01T00:00:01.51Z e",
-        ],
-        ["2026-01-01T00:00:01.51Z e", "2026-01-01T00:00:02Z f"],
-        ["2026-01-01T00:00:02Z f"],
+        [*stamped("1Z a", "1.5Z b", "1.5Z c"), Unreachable("reset")],
+        stamped("1Z a", "1.5Z b", "1.5Z c", "1.5Z d", "1.51Z e"),
+        stamped("1.51Z e", "2Z f"),
+        stamped("2Z f"),
     )
-    log = PodLog(ResourceClient(torn), "default", "pod", at_once)
-    assert [text async for _, text in log.follow(LogStart(tail=9))] == list("abcdef")
+    assert await torn.followed(tail=9) == list("abcdef")
     assert [(p.get("sinceTime"), p.get("tailLines")) for p in torn.asked] == [
         (None, "9"),
         (None, "9"),
@@ -271,30 +266,26 @@ async def test_a_broken_log_resumes_without_losing_or_repeating_a_line() -> None
 
 
 async def test_a_deleted_pod_ends_its_log() -> None:
-    torn = Torn(["2026-01-01T00:00:01Z a", Unreachable("reset")], [NotFound("gone", status=404)])
-    log = PodLog(ResourceClient(torn), "default", "pod", at_once)
-    assert [text async for _, text in log.follow(LogStart())] == ["a"]
+    torn = Torn([*stamped("1Z a"), Unreachable("reset")], [NotFound("gone", status=404)])
+    assert await torn.followed() == ["a"]
 
 
 async def test_a_step_back_of_the_nodes_clock_loses_no_line() -> None:
-    stepped: list[str | Exception] = ["2026-01-01T00:00:09Z a", "2026-01-01T00:00:02Z b", "2026-01-01T00:00:03Z c"]
-    torn = Torn(stepped, ["2026-01-01T00:00:03Z c", "2026-01-01T00:00:03Z d"], [])
-    log = PodLog(ResourceClient(torn), "default", "pod", at_once)
-    assert [text async for _, text in log.follow(LogStart())] == list("abcd")
+    torn = Torn(stamped("9Z a", "2Z b", "3Z c"), stamped("3Z c", "3Z d"), [])
+    assert await torn.followed() == list("abcd")
 
 
 async def test_a_line_too_long_to_be_read_ends_the_log_and_is_not_asked_for_again_and_again() -> None:
-    torn = Torn(["2026-01-01T00:00:01Z a", Unreachable("a line of more than 16 MiB", reason="TooLong")])
-    log = PodLog(ResourceClient(torn), "default", "pod", at_once)
+    torn = Torn([*stamped("1Z a"), Unreachable("a line of more than 16 MiB", reason="TooLong")])
     with pytest.raises(Unreachable, match="16 MiB"):
-        assert [text async for _, text in log.follow(LogStart())] == ["a"]
+        await torn.followed()
     assert len(torn.asked) == 1
 
 
 async def test_a_message_of_the_kubelet_itself_has_no_time() -> None:
     torn = Torn(["unable to retrieve container logs for containerd://1"], [], [])
     log = PodLog(ResourceClient(torn), "default", "pod", at_once)
-    assert [stamped async for stamped in log.read(LogStart())] == [
+    assert [each async for each in log.read(LogStart())] == [
         ("", "unable to retrieve container logs for containerd://1")
     ]
 

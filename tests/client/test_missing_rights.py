@@ -64,20 +64,3 @@ async def test_without_rights_on_events_the_members_are_shown(client: Client, se
     found = await explained(client, server, "events")
     assert found.members_read
     assert [click.unstyle(line) for line in tree(found, 10)][-1].startswith("not shown: events is forbidden")
-
-
-async def test_the_count_above_the_members_is_that_of_the_members(client: Client, server: LocalServer) -> None:
-    found = await explained(client, server)
-    server.status("mine", phase="Running", ready="1/3")
-    for rank in range(3):
-        server.pod(
-            f"mine-{rank}",
-            {"muster.dev/experiment": "mine", "muster.dev/rank": str(rank), "muster.dev/group": "worker"},
-            phase="Running",
-            conditions=[{"type": "Ready", "status": "True" if rank else "False"}],
-        )
-    found = await client.explain("mine")
-    assert len(found.members) == 3
-    head, *rest = map(click.unstyle, tree(found, 10))
-    assert "2/3 ready" in head
-    assert any("worker  2/3 ready" in line for line in rest)

@@ -102,23 +102,26 @@ def test_a_process_id_is_known_on_a_local_cluster_only() -> None:
     assert member_of({"status": odd}).process is None
 
 
-def test_an_experiment_that_is_being_deleted_says_so_and_by_whom_it_is_held() -> None:
-    metadata = {"deletionTimestamp": "2026-01-02T03:04:05Z", "finalizers": ["example.test/hold"]}
-    status = {"phase": "Running", "reason": "RollComplete", "message": "2/2 members are ready"}
-    seen = snapshot_of({"metadata": metadata, "status": status})
-    assert (seen.phase, seen.reason) == ("Running", "Deleting")
-    assert seen.message == "being deleted; held by the finalizer example.test/hold"
+@pytest.mark.parametrize(
+    ("status", "finalizers", "reason", "message"),
+    [
+        (("Running", "RollComplete", "2/2 are ready"), ["a.b/hold"], "Deleting", "held by the finalizer a.b/hold"),
+        (("Failed", "DeadlineExceeded", "not within 6 s"), None, "DeadlineExceeded", "not within 6 s"),
+    ],
+    ids=["it names what holds it", "it keeps its end"],
+)
+def test_an_experiment_that_is_being_deleted_is_reported_so(
+    status: tuple[str, str, str], finalizers: Any, reason: str, message: str
+) -> None:
+    metadata = {"deletionTimestamp": "2026-01-02T03:04:05Z", "finalizers": finalizers}
+    known = dict(zip(("phase", "reason", "message"), status, strict=True))
+    seen = snapshot_of({"metadata": metadata, "status": known})
+    assert (seen.phase, seen.reason, seen.message) == (status[0], reason, f"being deleted; {message}")
 
 
-def test_an_experiment_that_has_ended_keeps_its_end_while_it_is_being_deleted() -> None:
-    metadata = {"deletionTimestamp": "2026-01-02T03:04:05Z", "finalizers": None}
-    status = {"phase": "Failed", "reason": "DeadlineExceeded", "message": "not within 6 s"}
-    seen = snapshot_of({"metadata": metadata, "status": status})
-    assert (seen.outcome, seen.reason, seen.message) == (
-        "Deadline",
-        "DeadlineExceeded",
-        "being deleted; not within 6 s",
-    )
+def test_an_unreadable_status_counts_as_empty() -> None:
+    strange = snapshot_of({"metadata": {"name": "mine"}, "status": {"phase": 7, "conditions": "none"}})
+    assert (strange.name, strange.phase, snapshot_of({}).outcome) == ("mine", "", None)
 
 
 def test_a_status_of_more_members_than_a_gang_may_have_is_cut() -> None:

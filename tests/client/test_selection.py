@@ -4,12 +4,14 @@ rewrite the label that has it."""
 import asyncio
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from muster.api.names import LABEL_EXPERIMENT
 from muster.client import Client, NoSuchExperiment, NoSuchRank
-from muster.client.logs.gang_log import FollowedLog, GangLog, LogChoice
+from muster.client.logs.gang_log import FollowedLog, GangLog, LogChoice, newest
+from muster.client.member import member_of
 from tests.client.localserver import MANIFEST, LocalServer, labels, running
 
 ANOTHER = {"muster.dev/experiment-uid": "another"}
@@ -17,8 +19,7 @@ ANOTHER = {"muster.dev/experiment-uid": "another"}
 
 async def test_pods_of_another_experiment_with_that_name_are_not_shown(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
-    server.pod("left-0", labels("mine", 0, epoch=7) | ANOTHER, **running())
-    server.print("left-0", "of the experiment before", ends=True)
+    server.pod("left-0", labels("mine", 0, epoch=7) | ANOTHER, prints=("of the experiment before",), **running())
     assert await client.members("mine") == []
     with pytest.raises(NoSuchRank, match=r"it has no pods now"):
         await anext(client.logs("mine"))
@@ -27,8 +28,7 @@ async def test_pods_of_another_experiment_with_that_name_are_not_shown(client: C
 async def test_pods_whose_label_of_the_name_was_rewritten_are_shown(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     rewritten = {LABEL_EXPERIMENT: "team-a.mine", "muster.dev/experiment-uid": server.uid("mine")}
-    server.pod("pod-0", labels("mine", 0) | rewritten, **running())
-    server.print("pod-0", "one", ends=True)
+    server.pod("pod-0", labels("mine", 0) | rewritten, prints=("one",), **running())
     assert [member.pod for member in await client.members("mine")] == ["pod-0"]
     assert [member.pod for member in (await client.explain("mine")).members] == ["pod-0"]
     assert [line.text async for line in client.logs("mine")] == ["one"]
@@ -49,3 +49,15 @@ async def test_the_members_of_an_experiment_that_is_missing_are_an_error(client:
     for call in (client.members("missing"), anext(client.watch_members("missing")), anext(client.logs("missing"))):
         with pytest.raises(NoSuchExperiment, match=r"default/missing does not exist"):
             await call
+
+
+def pod(rank: int, epoch: int, attempt: int, **metadata: Any) -> dict[str, Any]:
+    labels = {"muster.dev/rank": str(rank), "muster.dev/epoch": str(epoch), "muster.dev/attempt": str(attempt)}
+    return {"metadata": {"name": f"{rank}-{epoch}-{attempt}", "labels": labels, **metadata}}
+
+
+def test_the_latest_attempt_of_the_latest_epoch_is_shown() -> None:
+    lives = [(0, 1, 0), (0, 0, 5), (1, 1, 2), (1, 1, 0), (1, 1, 1)]
+    for order in (lives, lives[::-1]):
+        found = newest(member_of(pod(*life)) for life in order)
+        assert [(member.rank, member.epoch, member.attempt) for member in found.values()] == [(0, 1, 0), (1, 1, 2)]

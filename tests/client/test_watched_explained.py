@@ -22,12 +22,8 @@ def seen(age: float, remark: Remark | None = None, problem: str = "") -> Snapsho
     """A JobSet of that age without pods."""
     kind = WATCHED_KINDS["jobsets"]
     metadata = {"name": "run", "namespace": "team", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    obj: dict[str, Any] = {
-        "kind": "JobSet",
-        "metadata": metadata | {"resourceVersion": "1"},
-        "spec": SAMPLES["jobsets"].spec(2),
-        "status": {},
-    }
+    obj: Any = {"kind": "JobSet", "metadata": metadata | {"resourceVersion": "1"}, "status": {}}
+    obj["spec"] = SAMPLES["jobsets"].spec(2)
     return look(kind, obj, [], CREATED + age, remark=remark, remark_problem=problem)
 
 

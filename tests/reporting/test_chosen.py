@@ -66,9 +66,7 @@ def test_without_any_channel_a_report_and_a_pause_do_nothing(absent: None, monke
     assert reporter._thread is None  # noqa: SLF001
 
 
-def test_a_channel_that_fails_to_be_found_costs_the_report_and_not_the_program(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_channel_that_fails_to_be_found_costs_the_report_and_not_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> Written | None:
         raise RuntimeError("no group")
 

@@ -88,8 +88,8 @@ def test_a_rank_that_muster_stopped_after_the_end_has_not_failed() -> None:
     over = record(phase=Phase.FAILED, finished_at=NOW + 0.5)
     exits = (Exit("main", 1, 0, "Error", "", NOW - 1), Exit("main", 143, 15, "Error", "", NOW + 1))
     pods = [pod(rank, phase=PodPhase.FAILED, exit=each, ready=False) for rank, each in enumerate(exits)]
-    assert by_standing(benches(Context.at(plan(), over, view(*pods), NOW)))[Standing.FAILED] == [0]
-    assert by_standing(benches(Context.at(plan(), over, view(*pods), NOW)))[Standing.STOPPED] == [1]
+    found = by_standing(benches(Context.at(plan(), over, view(*pods), NOW)))
+    assert (found[Standing.FAILED], found[Standing.STOPPED]) == ([0], [1])
 
 
 def test_a_rank_whose_container_was_restarted_is_marked() -> None:

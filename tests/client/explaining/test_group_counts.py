@@ -16,8 +16,8 @@ from muster.kinds.manifests.load import load_any, object_of
 from tests.client.localserver import labels, running
 
 
-def groups_shown(spec: dict[str, Any], ready: str, pods: dict[str, int], phase: str = "Running") -> list[str]:
-    """The lines of the groups where so many pods of each exist and the first is not ready."""
+def shown(spec: dict[str, Any], ready: str, pods: dict[str, int], phase: str = "Running") -> list[str]:
+    """The tree where so many pods of each group exist and the first is not ready."""
     meta = {"namespace": "team", "name": "mine"}
     seen = snapshot_of({"metadata": meta, "spec": spec, "status": {"phase": phase, "ready": ready}})
     names = [(group, rank) for group, number in pods.items() for rank in range(number)]
@@ -25,8 +25,12 @@ def groups_shown(spec: dict[str, Any], ready: str, pods: dict[str, int], phase: 
         {"metadata": {"labels": labels("mine", rank) | {LABEL_GROUP: group}}, "status": running() if rank else {}}
         for group, rank in names
     ]
-    shown = tree(Explanation(seen, tuple(map(member_of, found)), ()), 10)[1:]
-    return [line[4:] for line in shown if line[1:4] == "── "]
+    return tree(Explanation(seen, tuple(map(member_of, found)), ()), 10)
+
+
+def groups_shown(*run: Any) -> list[str]:
+    """The lines of the groups."""
+    return [line[4:] for line in shown(*run)[1:] if line[1:4] == "── "]
 
 
 RAY: Any = {"types": {"Head": {}, "Workers": [{"name": "small", "count": 2}, {"name": "none"}]}}
@@ -34,7 +38,7 @@ PARTS: Any = {"types": {"a": {"count": 2, "completions": 4}, "b": {}, "c": {"cou
 
 
 @pytest.mark.parametrize(
-    ("spec", "ready", "pods", "shown"),
+    ("spec", "ready", "pods", "groups"),
     [
         ({"types": {"worker": {"count": 8}}}, "0/8", {"worker": 3}, ["worker  2/8 ready"]),
         ({"types": {"worker": {"resources": {"tpu": {}}}}}, "0/16", {"worker": 3}, ["worker  2/16 ready"]),
@@ -46,9 +50,13 @@ PARTS: Any = {"types": {"a": {"count": 2, "completions": 4}, "b": {}, "c": {"cou
     ],
 )
 def test_a_group_is_counted_by_the_members_that_it_is_to_have(
-    spec: dict[str, Any], ready: str, pods: dict[str, int], shown: list[str]
+    spec: dict[str, Any], ready: str, pods: dict[str, int], groups: list[str]
 ) -> None:
-    assert groups_shown(spec, ready, pods) == shown
+    assert groups_shown(spec, ready, pods) == groups
+
+
+def test_the_count_above_the_members_is_that_of_the_members() -> None:
+    assert "2/3 ready" in shown({}, "1/3", {"worker": 3})[0]
 
 
 def test_after_the_end_a_group_whose_pods_are_gone_in_part_is_counted_by_its_pods() -> None:

@@ -53,14 +53,7 @@ async def test_a_reason_that_changed_later_than_its_status_has_its_own_time(
     await client.submit(MANIFEST, name="mine")
     times = {"lastTransitionTime": "2027-01-15T07:59:47Z", "reasonTime": "2027-01-15T07:59:59Z"}
     stuck = {"type": "Stuck", "status": "True", "reason": "CoordinatorUnreachable", "message": "it is silent", **times}
-    ready = {
-        "type": "Scheduled",
-        "status": "True",
-        "reason": "AllScheduled",
-        "message": "",
-        **times,
-        "reasonTime": None,
-    }
+    ready = stuck | {"type": "Scheduled", "reason": "AllScheduled", "message": "", "reasonTime": None}
     server.status("mine", phase="Running", size=2, conditions=[stuck, ready])
     shown = "\n".join(lines(await client.explain("mine"), NOW))
     assert "  Stuck True for 13s  (CoordinatorUnreachable for 1s: it is silent)" in shown

@@ -2,15 +2,7 @@
 
 import pytest
 
-from muster.client.stacks.frames import (
-    Frame,
-    ProcessStacks,
-    RankStacks,
-    ThreadStack,
-    grouped,
-    ranks_text,
-    unread,
-)
+from muster.client.stacks.frames import Frame, ProcessStacks, RankStacks, ThreadStack, grouped, ranks_text, unread
 
 
 def process(*frames: Frame, pid: int = 1) -> ProcessStacks:

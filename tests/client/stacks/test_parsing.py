@@ -78,23 +78,11 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
     complaint(text)
 
 
+RUN = {"name": "Thread.run", "filename": "/usr/lib/python3.11/threading.py", "line": 982}
+STEP = {"name": "step", "filename": "/app/train.py", "line": 88, "locals": None, "module": None}
 SPIED = [
-    {
-        "pid": 7,
-        "thread_id": 140,
-        "thread_name": "loader",
-        "os_thread_id": 9,
-        "active": False,
-        "frames": [{"name": "Thread.run", "filename": "/usr/lib/python3.11/threading.py", "line": 982}],
-    },
-    {
-        "pid": 7,
-        "thread_id": 141,
-        "thread_name": "MainThread",
-        "os_thread_id": 7,
-        "active": True,
-        "frames": [{"name": "step", "filename": "/app/train.py", "line": 88, "locals": None, "module": None}],
-    },
+    {"pid": 7, "thread_id": 140, "thread_name": "loader", "os_thread_id": 9, "active": False, "frames": [RUN]},
+    {"pid": 7, "thread_id": 141, "thread_name": "MainThread", "os_thread_id": 7, "active": True, "frames": [STEP]},
 ]
 
 

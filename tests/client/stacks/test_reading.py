@@ -8,35 +8,16 @@ from typing import Any
 import pytest
 
 from muster.api.errors import ApiError, Forbidden, NotFound
-from muster.client.member import Member
+from muster.client.member import Member, member_of
 from muster.client.stacks import reading
 from muster.client.stacks.frames import RankStacks, grouped, unread
 from muster.client.stacks.processes import MOST
 from muster.client.stacks.reading import StacksReader
 from muster.kube.execution import Executed
+from tests.client.localserver import labels, running
 from tests.client.stacks.test_processes import PYTHON, listing
 
-MEMBER = Member(
-    rank=0,
-    group="worker",
-    job=0,
-    index=0,
-    epoch=0,
-    pod="moe-0",
-    uid="u",
-    phase="Running",
-    ready=True,
-    terminating=False,
-    node="n",
-    ip="10.0.0.1",
-    started=True,
-    running=True,
-    container="main",
-    state="Running",
-    why="",
-    exit_code=None,
-    process=None,
-)
+MEMBER = member_of({"metadata": {"name": "moe-0", "labels": labels("moe", 0)}, "status": running()})
 FILE = "/proc/7/fd:\nl-wx------ 1 0 0 64 Nov 22 15:00 100 -> /memfd:muster-stacks-1f (deleted)"
 Execute = Callable[[Any, str, str, str, Sequence[str]], Awaitable[Executed]]
 
