@@ -1,7 +1,11 @@
 """Fixtures that run the ``muster`` command in this process."""
 
+import ssl
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -39,6 +43,34 @@ def stderr_of(call: Call, status: int, *words: object, **options: Any) -> str:
     result = call(*words, **options)
     assert (result.exit_code, result.stdout) == (status, "")
     return result.stderr
+
+
+class Answering(BaseHTTPRequestHandler):
+    """A handler of requests that writes no log."""
+
+    def answer(self, status: int, text: str, **headers: str) -> None:
+        """Send that text."""
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(text.encode())), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Write no line of it."""
+
+
+@contextmanager
+def serving(handler: type[Answering], tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """The address of a server on loopback that answers so."""
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign] # a caller that has gone is no news
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture

@@ -31,29 +31,32 @@ def beside(server: LocalServer, made: Any) -> Iterator[Any]:
         on_it(made.__aexit__(None, None, None))
 
 
-def pod(
-    server: LocalServer, name: str, labels: dict[str, str], *, waits: bool = False, namespace: str = "default"
-) -> None:
+def pod(server: LocalServer, name: str, labels: dict[str, str], *, waits: bool = False) -> None:
     """A pod that runs, or that waits for its image."""
-    metadata = {"name": name, "labels": labels, "creationTimestamp": LONG_AGO}
-    body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
-    spec = {"containers": [{"name": "main", "image": "none"}], "nodeName": "n1"}
     status = waiting("ImagePullBackOff", "manifest unknown") if waits else running()
     conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": str(not waits)}]
-    status |= {"podIP": "127.0.0.1", "conditions": conditions}
-    server.put("v1", "pods", namespace, {**body, "spec": spec})
-    server.put("v1", "pods", namespace, {**body, "status": status}, "status")
+    known = status | {"podIP": "127.0.0.1", "conditions": conditions}
+    server.pod(name, labels, meta={"creationTimestamp": LONG_AGO}, **known)
 
 
-def jobset(server: LocalServer, *, port: int, size: int = 3, waits: tuple[int, ...] = (), operator: str = "jax") -> str:
-    """A JobSet of workers; some of them wait for their image."""
+def jobset(
+    server: LocalServer,
+    at: str | int = "",
+    *,
+    size: int = 3,
+    waits: tuple[int, ...] = (),
+    operator: str = "jax",
+    **metadata: Any,
+) -> str:
+    """A JobSet of workers with a coordinator ``at`` that address or port; some of them wait for their image."""
     template = {"spec": {"completions": size, "parallelism": size, "completionMode": "Indexed"}}
     spec = {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": template}]}
-    notes = {"muster.dev/operator": operator, "muster.dev/coordinator-port": str(port)} if operator else {}
+    port = str(at).rpartition(":")[2]
+    notes = {"muster.dev/operator": operator, "muster.dev/coordinator-port": port} if port else {}
     kind = WATCHED_KINDS["jobsets"].subject
     made = server.put(
         kind.api_version, kind.plural, "default",
-        {"kind": "JobSet", "metadata": {"name": "train", "annotations": notes}, "spec": spec},
+        {"kind": "JobSet", "metadata": {"name": "train", "annotations": notes, **metadata}, "spec": spec},
     )  # fmt: skip
     prefix = "jobset.sigs.k8s.io/"
     labels = {f"{prefix}jobset-name": "train", f"{prefix}jobset-uid": made["metadata"]["uid"]}

@@ -14,42 +14,26 @@ from tests.cli.conftest import Call, stderr_of
 from tests.cli.test_explain_epoch import STATUS, STORY
 from tests.client.localserver import LocalServer, ended, labels
 
-PLANTED = {
-    "env": "planted-env-9d81",
-    "init env": "planted-init-77aa",
-    "arg": "planted-arg-51c2",
-    "command": "planted-command-0a0b",
-    "annotation": "planted-annotation-4e4e",
-    "label": "planted-label-1212",
-    "volume": "planted-volume-8b8b",
-    "pull secret": "planted-pull-3c3c",
-    "secret name": "planted-name-6f6f",
-}
-SHAPES = (
-    "hf_abcdefghijklmnopqrstuvwx",
-    "Bearer abcdefgh12345678",
-    "password=hunter22",
-    "AKIAABCDEFGHIJKLMNOP",
-    "REF: planted-ref",
-)
+PLANTED = {"env": "planted-env-9d81", "init env": "planted-init-77aa", "arg": "planted-arg-51c2"}
+PLANTED |= {"command": "planted-command-0a0b", "annotation": "planted-annotation-4e4e", "label": "planted-label-1212"}
+PLANTED |= {"volume": "planted-volume-8b8b", "pull secret": "planted-pull-3c3c", "secret name": "planted-name-6f6f"}
+SHAPES = ["hf_abcdefghijklmnopqrstuvwx", "Bearer abcdefgh12345678", "password=hunter22", "AKIAABCDEFGHIJKLMNOP"]
+SHAPES += ["REF: planted-ref"]
 
 
 def _spec() -> dict[str, Any]:
-    reference = {"secretKeyRef": {"name": PLANTED["secret name"], "key": "k"}}
+    reference: dict[str, Any] = {"secretKeyRef": {"name": PLANTED["secret name"], "key": "k"}}
+    program: dict[str, Any] = {
+        "command": ["sh", "-c", f"run --key {PLANTED['command']} --x"],
+        "args": [f"--token={PLANTED['arg']}"],
+    }
+    program |= {"env": [{"name": "WANDB", "value": PLANTED["env"]}, {"name": "REF", "valueFrom": reference}]}
     return {
         "nodeName": "local",
         "imagePullSecrets": [{"name": PLANTED["pull secret"]}],
         "volumes": [{"name": "v", "csi": {"driver": "d", "volumeAttributes": {"token": PLANTED["volume"]}}}],
         "initContainers": [{"name": "i", "image": "none", "env": [{"name": "I", "value": PLANTED["init env"]}]}],
-        "containers": [
-            {
-                "name": "main",
-                "image": "none",
-                "command": ["sh", "-c", f"run --key {PLANTED['command']} --x"],
-                "args": [f"--token={PLANTED['arg']}"],
-                "env": [{"name": "WANDB", "value": PLANTED["env"]}, {"name": "REF", "valueFrom": reference}],
-            }
-        ],
+        "containers": [{"name": "main", "image": "none", **program}],
     }
 
 
@@ -61,16 +45,8 @@ def packed(call: Call, server: LocalServer, mine: str, tmp_path: Path) -> Path:
     server.status(mine, **STATUS | {"message": f"exit code 1: {' '.join(said)}", "evidence": [row]})
     annotated = {"metadata": {"name": mine, "annotations": {"note": PLANTED["annotation"]}}}
     server.put("muster.dev/v1alpha1", "experiments", "default", annotated)
-    meta = {
-        "name": "p-0",
-        "annotations": {"a": PLANTED["annotation"]},
-        "labels": {
-            **labels(mine, 0),
-            LABEL_UID: server.uid(mine),
-            "muster.dev/epoch": "2",
-            "l": PLANTED["label"],
-        },
-    }
+    known = labels(mine, 0, epoch=2) | {LABEL_UID: server.uid(mine), "l": PLANTED["label"]}
+    meta = {"name": "p-0", "annotations": {"a": PLANTED["annotation"]}, "labels": known}
     server.put("v1", "pods", "default", {"kind": "Pod", "metadata": meta, "spec": _spec()})
     server.put("v1", "pods", "default", {"kind": "Pod", "metadata": {"name": "p-0"}, "status": ended(1)}, "status")
     server.print("p-0", " ".join([*list(PLANTED.values())[:6], *SHAPES]), ends=True)
@@ -103,19 +79,8 @@ def test_no_planted_secret_is_in_a_bundle(packed: Path) -> None:
 
 def test_a_bundle_has_what_an_on_call_engineer_reads(packed: Path) -> None:
     files = {name.partition("/")[2]: said for name, said in _files(packed.read_bytes()).items()}
-    assert sorted(files) == [
-        "README.txt",
-        "epochs/1.json",
-        "events.json",
-        "explain.txt",
-        "findings.json",
-        "last-lines.json",
-        "pods.json",
-        "status.json",
-        "story.json",
-        "unreadable.json",
-        "versions.json",
-    ]
+    texts = ["README.txt", "epochs/1.json", "events.json", "explain.txt", "findings.json", "last-lines.json"]
+    assert sorted(files) == [*texts, "pods.json", "status.json", "story.json", "unreadable.json", "versions.json"]
     assert json.loads(files["epochs/1.json"])["places"].startswith("rank 1 is in next")
     assert "Epoch 1: Running until 2026-01-01T00:10:00Z" in files["explain.txt"]
     assert json.loads(files["last-lines.json"])[0]["rank"] == 0

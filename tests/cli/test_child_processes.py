@@ -1,4 +1,4 @@
-"""Child processes of the command: watched, reported, and always ended."""
+"""Child processes of the command: watched, reported, always ended; and the advice where they lack Muster itself."""
 
 import asyncio
 import os
@@ -9,7 +9,8 @@ import pytest
 
 from muster.cli.processes import stack
 from muster.cli.processes.interrupts import Interrupts
-from muster.cli.processes.stack import KEPT, Child, ChildEnded, sweep
+from muster.cli.processes.stack import KEPT, Child, ChildEnded, hint, sweep
+from muster.extras import pip_argument
 from muster.local.home import Home
 
 
@@ -103,3 +104,23 @@ def test_what_is_not_a_directory_of_a_killed_run_is_left_alone(tmp_path: Path, m
     sweep(runs)
     assert sorted(path.name for path in runs.iterdir()) == ["file", "link", "of-root"]
     assert elsewhere.lock.read_text() == "precious"
+
+
+TRACEBACK = ["Traceback (most recent call last):", '  File "/x/train.py", line 2, in <module>', "    import muster.jax"]
+
+
+@pytest.mark.parametrize("module", ["muster", "muster.jax"])
+def test_it_says_which_python_lacks_it_and_where_to_get_it(module: str) -> None:
+    lines = [*TRACEBACK, f"ModuleNotFoundError: No module named '{module}'"]
+    assert hint(lines, "/x/.venv/bin/python3") == (
+        f"/x/.venv/bin/python3 does not have muster.jax: /x/.venv/bin/python3 -m pip install '{pip_argument()}', "
+        "or use the three lines of jax instead (docs/researcher.md)"
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ["ModuleNotFoundError: No module named 'mustard'", "I miss ModuleNotFoundError: No module named 'muster'"]
+)
+def test_other_lines_get_no_advice(line: str) -> None:
+    assert hint([*TRACEBACK, line], "/x/.venv/bin/python3") == ""
+    assert hint(["ModuleNotFoundError: No module named 'muster'"], None) == "", "there is no Python"

@@ -38,8 +38,8 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> None:
 def name(server: LocalServer) -> str:
     """A JobSet of three, whose coordinator has no port that is open."""
     with beside(server, FakeStore()) as store:
-        port = int(store.address.rpartition(":")[2])
-    return jobset(server, port=port, operator="pytorch")
+        address = store.address
+    return jobset(server, address, operator="pytorch")
 
 
 @pytest.mark.usefixtures("answered")

@@ -14,7 +14,7 @@ from click.testing import Result
 from muster.local.apiserver.errors import ApiError
 from muster.local.apiserver.http.bodies import Query, RequestInfo
 from muster.local.apiserver.http.request_handler import RequestHandler
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.cli.diagnosed import beside, jobset
 from tests.client.localserver import LocalServer
 from tests.e2e.kueue import KINDS, crd
@@ -79,7 +79,7 @@ def found(call: Call, server: LocalServer) -> Iterator[Callable[..., Result]]:
     """Diagnose a JobSet of three: ranks 0 and 1 have arrived, and rank 2 waits for its image."""
     with beside(server, FakeStore()) as store:
         store.join(0, 1)
-        name = jobset(server, port=int(store.address.rpartition(":")[2]), waits=(2,), operator="pytorch")
+        name = jobset(server, store.address, waits=(2,), operator="pytorch")
         yield lambda *words: call("diagnose", name, *words)
 
 
@@ -154,19 +154,16 @@ def test_whether_a_queue_admits_a_run_is_not_known_without_its_workload(
 
 def test_rights_in_another_namespace_alone_are_none_here(rights: Rights, found: Callable[..., Result]) -> None:
     rights.elsewhere = "other"
-    shown = found()
-    assert (shown.exit_code, shown.stdout) == (1, "")
-    assert f"without get of jobsets: {RUN}" in shown.stderr
+    assert f"without get of jobsets: {RUN}" in stderr_of(found, 1)
 
 
 def test_the_right_to_impersonate_is_named_and_not_that_of_the_request(
     rights: Rights, found: Callable[..., Result]
 ) -> None:
     rights.denied = {("impersonate", "users")}
-    shown = found("--as", "ann")
-    assert (shown.exit_code, shown.stdout) == (1, "")
-    assert f"without impersonate of that user: {RUN}" in shown.stderr
-    assert "without get" not in shown.stderr
+    error = stderr_of(found, 1, "--as", "ann")
+    assert f"without impersonate of that user: {RUN}" in error
+    assert "without get" not in error
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from muster.client.snapshot import snapshot_of
 
 NOW = 1_780_000_000.0
 STARTED, BEGAN = "2026-05-28T20:00:00Z", 1_779_998_400.0
+SERVES_NONE = f"team/run has spec.progressEndpoint, and musterd serves none ({SERVED} is not set)"
 SERVING = Release([{"spec": {"containers": [{"args": [f"{SERVED}=8443"]}]}}])
 
 
@@ -19,34 +20,15 @@ def run(*, asks: bool = True, steps: bool = False, phase: str = "Running") -> Sn
     if steps:
         status["steps"] = {"epoch": 0, "step": 3, "time": STARTED}
     metadata = {"name": "run", "namespace": "team", "uid": "u", "resourceVersion": "1"}
-    spec = {"progressEndpoint": True} if asks else {}
-    return snapshot_of(
-        {
-            "apiVersion": "muster.dev/v1alpha1",
-            "kind": "Experiment",
-            "metadata": metadata,
-            "spec": spec,
-            "status": status,
-        }
-    )
+    return snapshot_of({"metadata": metadata, "spec": {"progressEndpoint": True} if asks else {}, "status": status})
 
 
 @pytest.mark.parametrize(
     ("daemons", "runs", "now", "findings"),
     [
         (SERVING, [run(asks=False), run(phase="Succeeded")], NOW, []),
-        (
-            Release([{"spec": {"containers": [{"args": []}]}}]),
-            [run()],
-            NOW,
-            [("warning", f"team/run has spec.progressEndpoint, and musterd serves none ({SERVED} is not set)")],
-        ),
-        (
-            SERVING,
-            [run()],
-            NOW,
-            [("warning", f"team/run has run for more than {SILENT:g} s and has sent no step")],
-        ),
+        (Release([{"spec": {"containers": [{"args": []}]}}]), [run()], NOW, [("warning", SERVES_NONE)]),
+        (SERVING, [run()], NOW, [("warning", f"team/run has run for more than {SILENT:g} s and has sent no step")]),
         (SERVING, [run()], BEGAN + SILENT, [("ok", "team/run has it, and has not run long enough to judge")]),
         (SERVING, [run(steps=True), run()], NOW, [("ok", "1 of 2 experiments that ask for it have reported")]),
     ],

@@ -1,17 +1,24 @@
-"""The environment of ``muster run``: the caller's, what is given, what differs, and what is said about it."""
+"""What pods of ``muster run`` get: the environment of the caller, and a share of a machine that others use, too."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from muster.api.errors import MusterError
+from muster.api.manifest.changes import Share
 from muster.api.manifest.load import load_manifest
 from muster.api.manifest.problems import ManifestError
-from muster.cli.environment import read_env_files, run_environment
+from muster.api.names import LABEL_EXPERIMENT
+from muster.cli.environment import ALONE, BESIDE, LEAST, Room, read_env_files, run_environment
 from muster.cli.manifests import Manifest
+from muster.cli.program import program_manifest
+from muster.local.node.scheduling.fit import amounts
+from muster.local.node.scheduling.scheduler import Ledger
 from muster.state.vocabulary.plan import Plan
 from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import MANIFEST
+from tests.local.node.harness import Pod, container, pod
 
 
 @pytest.fixture
@@ -26,18 +33,24 @@ def test_pods_get_the_callers_environment(plan: Plan) -> None:
     assert len(list(environment.remarks(Path("/project")))) == 1
 
 
-def test_given_variables_win_and_are_named_without_their_values(plan: Plan) -> None:
-    environment = run_environment({"A": "1", "B": "2"}, {"B": "secret", "C": "3"}, plan)
-    assert environment.variables == {"A": "1", "B": "secret", "C": "3"}
-    _, changed = environment.remarks(Path("/project"))
-    assert changed == "changed in it: B, C (set by --env)"
-
-
-def test_variables_that_every_pod_gets_are_named(plan: Plan) -> None:
-    inherited = {"JAX_COORDINATOR_ADDRESS": "old:1", "HOSTNAME": "laptop"}
-    environment = run_environment(inherited, {"MUSTER_RANK": "7"}, plan)
-    _, changed = environment.remarks(Path("/project"))
-    assert changed == "changed in it: HOSTNAME, JAX_COORDINATOR_ADDRESS, MUSTER_RANK (set by Muster)"
+@pytest.mark.parametrize(
+    ("inherited", "given", "changed"),
+    [
+        ({"A": "1", "B": "2"}, {"B": "secret", "C": "3"}, "B, C (set by --env)"),
+        (
+            {"JAX_COORDINATOR_ADDRESS": "old:1", "HOSTNAME": "laptop"},
+            {"MUSTER_RANK": "7"},
+            "HOSTNAME, JAX_COORDINATOR_ADDRESS, MUSTER_RANK (set by Muster)",
+        ),
+    ],
+    ids=["given", "that every pod gets"],
+)
+def test_variables_that_differ_are_named_without_their_values(
+    plan: Plan, inherited: dict[str, str], given: dict[str, str], changed: str
+) -> None:
+    environment = run_environment(inherited, given, plan)
+    assert environment.variables == inherited | given
+    assert list(environment.remarks(Path("/project")))[1:] == [f"changed in it: {changed}"]
 
 
 def test_a_proxy_is_not_asked_for_pods(plan: Plan) -> None:
@@ -87,11 +100,77 @@ def test_a_file_that_cannot_be_used_is_explained(tmp_path: Path, content: bytes 
 
 @pytest.mark.parametrize("word", ["A", "=1", ""])
 def test_an_assignment_needs_a_name_and_a_value(call: Call, word: str) -> None:
-    result = call("run", "-n", 1, "--env", word, "--", "true")
-    assert result.exit_code == 2
-    assert "is not of the form NAME=VALUE" in result.stderr
+    assert "is not of the form NAME=VALUE" in stderr_of(call, 2, "run", "-n", 1, "--env", word, "--", "true")
 
 
 def test_a_program_that_is_not_there_starts_no_cluster(call: Call, monkeypatch: Any) -> None:
     monkeypatch.setattr("muster.cli.commands.run.local_cluster", None)
     assert "there is no program 'no-such-program'" in stderr_of(call, 2, "run", "-n", 1, "--", "no-such-program")
+
+
+CAPACITY = amounts({"cpu": "2", "memory": "8G", "pods": "250"})
+
+
+def running(name: str, cpu: str, memory: str, **metadata: str) -> Pod:
+    """A pod of an experiment."""
+    made = pod(f"{name}-worker-0-0", container(resources={"requests": {"cpu": cpu, "memory": memory}}))
+    made["metadata"] |= {"labels": {LABEL_EXPERIMENT: name}} | metadata
+    return made
+
+
+def plan_with(workers: int, share: Share) -> Plan:
+    return Manifest("", "", program_manifest(["true"], workers=workers, restarts=0, share=share)).plan(name="mine")
+
+
+def refusal(room: Room, plan: Plan, *, cut: bool = False) -> str:
+    with pytest.raises(MusterError) as refused:
+        room.refuse(plan, "2 workers need", cut=cut)
+    return str(refused.value)
+
+
+def test_alone_the_workers_share_nearly_the_whole_machine() -> None:
+    room = Room(Ledger(CAPACITY), ALONE)
+    assert room.share(2) == Share(cpus=0.9, memory=3.6)
+    assert room.share(7) == Share(cpus=0.257, memory=1.028)
+    room.refuse(plan_with(7, room.share(7)), "7 workers need", cut=False)
+
+
+def test_beside_others_they_share_half_of_what_is_free() -> None:
+    room = Room(Ledger(CAPACITY, [running("hang", "0.6", "2G")]), BESIDE)
+    assert room.share(2) == Share(cpus=0.35, memory=1.5)
+    assert room.note("default") == "experiment hang holds 0.6 CPU and 2 GB"
+
+
+def test_what_a_submitter_asks_for_is_not_shared() -> None:
+    assert Room(Ledger(CAPACITY), ALONE).share(2, Share(0.5, 1.0)) == Share(cpus=0.65, memory=3.1)
+
+
+def test_where_nearly_nothing_is_free_a_worker_is_refused_and_not_starved() -> None:
+    room = Room(Ledger(CAPACITY, [running("hang", "1.98", "7.9G")]), BESIDE)
+    assert room.share(2) == LEAST
+    assert refusal(room, plan_with(2, room.share(2))) == (
+        "2 workers need 0.1 CPU, 0.02 are free: experiment hang holds 1.98, "
+        "and 0.5 GB of memory, 0.1 are free: experiment hang holds 7.9; wait for it: muster wait hang"
+    )
+
+
+HANG, WAIT, IGNORE = "experiment hang", "wait for it: muster wait hang", "--ignore-resources"
+
+
+@pytest.mark.parametrize(
+    ("pods", "cpus", "cut", "sentence"),
+    [
+        (
+            [running("hang", "0.6", "1G"), running("far", "0.1", "1G", namespace="team")],
+            1.0,
+            True,
+            f"2 CPU, 1.3 are free: {HANG} holds 0.6, experiment far of namespace team holds 0.1; {WAIT}, or {IGNORE}",
+        ),
+        ([running("hang", "0.6", "1G")], 1.5, True, f"3 CPU, this machine has 2; {IGNORE} cuts them"),
+        ([running("hang", "0.001", "1G")], 1.0, False, f"2 CPU, 1.99 are free: {HANG} holds 0.01; {WAIT}"),
+    ],
+    ids=["what holds the rest and what to do", "what never fits is not blamed on others", "rounded so that it holds"],
+)
+def test_what_does_not_fit_is_named(pods: list[Pod], cpus: float, cut: bool, sentence: str) -> None:
+    shown = refusal(Room(Ledger(CAPACITY, pods), BESIDE), plan_with(2, Share(cpus, 1.0)), cut=cut)
+    assert shown == f"2 workers need {sentence}"

@@ -1,7 +1,8 @@
-"""Every verb that needs a cluster: without one, without Muster on it, without rights, and with names of attackers."""
+"""Every verb without a cluster, without Muster or rights, with names of attackers, and with what people mistake."""
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,29 +12,12 @@ from muster.cli.options import ClusterChoice
 from muster.client import Client
 from tests.cli.conftest import Call, stderr_of
 from tests.cli.test_foreign_text import EVIL, harmless
-from tests.client.localserver import MANIFEST, LocalServer
+from tests.client.localserver import MANIFEST, LocalServer, labels, running
 
-NAMED = [
-    "get NAME",
-    "get NAME -w",
-    "explain NAME",
-    "logs NAME",
-    "logs NAME -f",
-    "stacks NAME",
-    "wait NAME",
-    "cancel NAME",
-    "goodput NAME",
-]
-NAMED += ["delete NAME --yes", "delete NAME --dry-run"]
-OTHERS = [
-    "list",
-    "list -A -w",
-    "get",
-    "goodput --all",
-    "incidents -A",
-    "prune --older-than 1d --yes",
-    "prune --older-than 1d --dry-run -A",
-]
+NAMED = [f"{verb} NAME" for verb in ("get", "explain", "logs", "stacks", "wait", "cancel", "goodput")]
+NAMED += ["get NAME -w", "logs NAME -f", "delete NAME --yes", "delete NAME --dry-run"]
+OTHERS = ["list", "list -A -w", "get", "goodput --all", "incidents -A"]
+OTHERS += ["prune --older-than 1d --yes", "prune --older-than 1d --dry-run -A"]
 
 
 def words(line: str, name: str = "mine") -> list[str]:
@@ -100,3 +84,48 @@ def test_a_name_of_an_attacker_reaches_no_other_object(call: Call, server: Local
     refusals = ("cannot be the name of a Kubernetes object", "does not exist", "is not a valid name", "is not a kind")
     assert any(refusal in result.stderr for refusal in refusals)
     assert harmless(result.output), ascii(result.output)
+
+
+@pytest.mark.parametrize("verb", ["lint", "convert", "submit", "render", "run", "init"])
+def test_a_file_whose_name_is_empty_is_not_the_working_directory(call: Call, verb: str) -> None:
+    result = call(verb, "")
+    assert result.exit_code == 2
+    assert "name is empty" in result.output or "name of FILE is empty" in result.output
+    assert "directory" not in result.output
+
+
+def test_standard_input_is_given_to_lint_once(call: Call) -> None:
+    assert "standard input can be read once" in stderr_of(call, 2, "lint", "-", "-", input="a: 1")
+
+
+def test_an_empty_list_has_a_sentence_of_its_own(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "list.yaml"
+    file.write_text("kind: List\napiVersion: v1\nitems: []\n")
+    assert f"{file}:1:1: the list is empty, " in stderr_of(call, 2, "convert", file)
+
+
+@pytest.mark.parametrize(("name", "quoted"), [("", "''"), ("job/", "'job/'")])
+def test_a_run_without_a_name_is_quoted(call: Call, server: LocalServer, name: str, quoted: str) -> None:
+    assert stderr_of(call, 1, "diagnose", name) == f"muster: {quoted} names no run: write NAME, or KIND/NAME\n"
+
+
+def test_an_epoch_that_no_one_has_seen_is_not_called_over(call: Call, server: LocalServer, mine: str) -> None:
+    assert "experiment default/mine: no pod of epoch 3 exists" in stderr_of(call, 1, "logs", mine, "--epoch", "3")
+    server.status(mine, phase="Running", epoch=1)
+    server.pod("mine-0", labels(mine, 0, epoch=1), **running())
+    assert "epoch 3 has not begun: epoch 1 is the latest" in stderr_of(call, 1, "logs", mine, "--epoch", "3")
+    assert "no log of epoch 0 is kept" in stderr_of(call, 1, "logs", mine, "--epoch", "0")
+
+
+@pytest.mark.parametrize(
+    "words", [("logs",), ("logs", "--epoch", "1"), ("stacks",), ("stacks", "--rank", "7")], ids=" ".join
+)
+def test_an_object_of_another_kind_is_called_by_its_kind(
+    call: Call, server: LocalServer, diagnosable: None, words: tuple[str, ...]
+) -> None:
+    spec: Any = {"template": {"spec": {"containers": [{"name": "main", "image": "none"}]}}}
+    server.put("batch/v1", "jobs", "default", {"kind": "Job", "metadata": {"name": "train"}, "spec": spec})
+    verb, *options = words
+    error = call(verb, "job/train", *options).stderr
+    assert "experiment" not in error
+    assert "Job default/train: " in error or error == "rank 0: it has no pod now\n"

@@ -1,12 +1,15 @@
-"""After a failure the traceback of the cause is shown; that of a rank that lost it is titled as such."""
+"""What `muster run` shows of tracebacks: as they come, after a failure, and those that no restart can mend."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from muster.api.causes import Cause
 from muster.api.last_words import HEAD
-from muster.cli.processes.evidence import LONGEST, Printed, Tracebacks, exception_before, of_end, runs_on
+from muster.cli.processes.evidence import LONGEST, SHOWN, Printed, Tracebacks, exception_before, futile, of_end, runs_on
 from muster.kinds.jax.operator import SURVIVOR_TEXT
 
 FRAME = '  File "train.py", line 1, in <module>'
@@ -105,3 +108,133 @@ def test_a_rank_that_runs_on_is_reported_to_wait_only_if_the_program_did_not_cat
     assert said.startswith("rank 2 has raised ValueError and has neither ended nor printed anything for 10s: unless")
     assert said.endswith("it waits for the others; --assist ends it then")
     assert runs_on(2, "ValueError", assisted=True).endswith("it waits for the others")
+
+
+def traceback(error: str, frames: int = 1) -> list[str]:
+    return [HEAD, *(f'  File "train.py", line {number}' for number in range(frames)), error]
+
+
+def taken(found: Tracebacks, rank: int, lines: list[str]) -> list[str]:
+    """Those of the lines that are shown as they come."""
+    return [line for line in lines if found.take(rank, line)]
+
+
+def test_the_first_traceback_is_shown_as_it_is_written_and_other_lines_are_not() -> None:
+    found, lines = Tracebacks(), traceback("ValueError: loss is NaN")
+    assert taken(found, 1, ["step 12", *lines, "Fatal error of a library"]) == lines
+
+
+def test_of_further_tracebacks_the_last_line_is_shown_even_where_they_are_mixed() -> None:
+    found = Tracebacks()
+    first, second = traceback("ValueError: loss is NaN"), traceback("ValueError: Connection closed by peer")
+    mixed = [(rank, line) for pair in zip(first, second, strict=True) for rank, line in enumerate(pair, 1)]
+    assert [(rank, line) for rank, line in mixed if found.take(rank, line)] == [
+        *((1, line) for line in first),
+        (2, second[-1]),
+    ]
+
+
+def test_a_program_that_logs_every_exception_is_not_shown_for_ever() -> None:
+    found = Tracebacks()
+    lines = [taken(found, 1, traceback(f"KeyError: {number}")) for number in range(SHOWN + 5)]
+    assert sum(map(len, lines)) == len(traceback("")) + SHOWN - 1
+
+
+def test_an_exception_that_several_ranks_raise_is_shown_of_the_first_alone() -> None:
+    found, missing = Tracebacks(), "ModuleNotFoundError: No module named 'torhc'"
+    assert taken(found, 2, traceback(missing)) == traceback(missing)
+    assert taken(found, 0, traceback(missing)) == []
+    assert taken(found, 3, traceback("ValueError: other")) == ["ValueError: other"]
+    assert taken(found, 5, traceback(missing)) == []
+    assert (found.same_as(2), found.same_as(0), found.same_as(3)) == ([0, 5], [2, 5], [])
+    assert found.same_as(7) == []
+
+
+def test_the_last_traceback_of_a_rank_is_kept() -> None:
+    found = Tracebacks()
+    assert found.first() == (-1, [])
+    for rank, error in ((2, "handled"), (1, "first"), (1, "last")):
+        taken(found, rank, traceback(error))
+    assert found.of(1) == traceback("last")
+    assert found.of(3) == []
+    assert found.first() == (2, traceback("handled"))
+
+
+def test_of_a_long_traceback_the_end_is_kept() -> None:
+    found, lines = Tracebacks(), traceback("RecursionError: too deep", frames=1000)
+    assert taken(found, 1, lines) == lines
+    assert found.of(1) == lines[-LONGEST - 1 :], "one more than is shown"
+
+
+def test_an_empty_line_does_not_end_a_traceback() -> None:
+    found = Tracebacks()
+    lines = [HEAD, '  File "train.py", line 1', "", "ValueError: loss is NaN"]
+    assert taken(found, 1, lines) == lines
+
+
+def test_the_number_of_a_rank_in_front_of_each_line_is_left_out() -> None:
+    found = Tracebacks()
+    lines = [f"[rank1]: {line}" for line in traceback("ValueError: loss is NaN")]
+    mixed = [each for line in lines for each in (line, "[rank0]: step 12", "W1128 05:00:00.1 77 api.py:900] Sending")]
+    assert taken(found, 0, mixed) == lines
+    assert found.of(0) == traceback("ValueError: loss is NaN")
+    assert found.ended_with(0, lines[-1])
+
+
+def test_the_traceback_of_a_launcher_does_not_hide_the_programs() -> None:
+    found = Tracebacks()
+    taken(found, 0, traceback("ValueError: loss is NaN"))
+    taken(found, 0, [HEAD, '  File "/x/torch/distributed/run.py", line 9, in run', "a.b.ChildFailedError: "])
+    taken(found, 0, ["  traceback : " + HEAD, '    File "train.py", line 1', "  ValueError: loss is NaN", "=" * 60])
+    assert found.of(0) == traceback("ValueError: loss is NaN")
+
+
+def test_the_traceback_of_an_exception_group_is_whole() -> None:
+    found = Tracebacks()
+    plain = traceback("ExceptionGroup: of a TaskGroup (2 sub-exceptions)")
+    lines = [f"  + Exception Group {HEAD}", *(f"  | {line}" for line in plain[1:])]
+    assert taken(found, 0, [*lines, "  +-+---------------- 1 ----------------"]) == lines
+    assert found.of(0)[1:] == plain[1:]
+    assert found.of(0)[0].endswith(HEAD)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{sys.executable} train.py",
+        f"{sys.executable} -m no_such_module",
+        f"{sys.executable} -m email.no_such_module",
+        f"{sys.executable} -m no_such_package.module",
+        f"{sys.executable} -c 'import no_such_module'",
+        "/bin/sh train.sh",
+        "no-such-program",
+        "./train.sh",
+        "/etc/passwd",
+    ],
+)
+def test_a_program_that_is_not_there_is_futile(line: str, tmp_path: Path) -> None:
+    ran = subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode != 0
+    last = ran.stderr.splitlines()[-1]
+    assert futile(ran.returncode, last) == last
+
+
+@pytest.mark.parametrize("code", [126, 127])
+def test_the_exit_codes_of_the_shell_need_no_line(code: int) -> None:
+    assert futile(code, "")
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        (1, "FileNotFoundError: [Errno 2] No such file or directory: 'data.csv'"),
+        (1, "RuntimeError: peer lost"),
+        (2, "train.py: error: unrecognized arguments: --step"),
+        (2, "tar: data.tar: Cannot open: No such file or directory"),
+        (137, ""),
+        (0, "python3: can't open file 'x': [Errno 2] No such file or directory"),
+        (None, "ModuleNotFoundError: No module named 'x'"),
+    ],
+)
+def test_other_failures_may_pass(code: int | None, line: str) -> None:
+    assert futile(code, line) == ""

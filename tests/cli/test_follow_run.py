@@ -101,12 +101,20 @@ class Run:
         async with asyncio.timeout(20):
             return await self.task
 
+    async def over(self) -> Snapshot:
+        """Both members end."""
+        for rank in (0, 1):
+            await self.end(rank)
+        return await self.last()
+
 
 @pytest.fixture
 async def run(tmp_path: Path) -> AsyncIterator[Run]:
+    """One whose members run."""
     with local_server(tmp_path) as server:
         async with Client(server.kubeconfig) as client:
             followed = Run(server, client, await client.submit(MANIFEST, name="mine"))
+            await followed.start()
             yield followed
             followed.task.cancel()
             await asyncio.gather(followed.task, return_exceptions=True)
@@ -117,29 +125,25 @@ def at(seconds: int) -> str:
 
 
 async def cancelled(run: Run, **more: Any) -> None:
-    """The daemon has seen the cancellation."""
+    """The command is interrupted, and the daemon has seen the cancellation."""
+    run.interrupts.press()
     await run.printed.heard("cancelling mine: its pods have 60 s to end")
     await run.asked_to_cancel()
     await run.status(phase="Failed", reason="Cancelled", message="cancelled by spec.cancel", **more)
 
 
 async def test_what_a_restart_cost_is_reported_once(run: Run) -> None:
-    await run.start()
     resumed = "resumed at step 40: 16 steps (8 s) lost, 22 s to recover"
     line = {"time": at(1), "epoch": 1, "reason": "StepsResumed", "message": resumed}
     await run.status(phase="Running", epoch=1, story=[line])
     await run.printed.heard(resumed)
     await run.status(phase="Running", epoch=1, story=[line], ready=2)
     await run.status(phase="Succeeded", reason="Succeeded", message="all 2 members succeeded")
-    for rank in (0, 1):
-        await run.end(rank)
-    await run.last()
+    await run.over()
     assert sum(resumed in each for each in run.printed.words) == 1
 
 
 async def test_an_interruption_waits_until_the_pods_have_ended_and_counts_those_that_have_not(run: Run) -> None:
-    await run.start()
-    run.interrupts.press()
     await cancelled(run)
     await run.printed.heard("waiting for 2 ranks to end, 60 s left; Ctrl-C again stops them now")
     await run.end(0)
@@ -157,33 +161,24 @@ async def test_an_interruption_waits_until_the_pods_have_ended_and_counts_those_
     ids=["it was stuck", "it was stuck before, and no longer"],
 )
 async def test_an_interrupted_run_names_at_its_end_what_it_waited_for(run: Run, since: int, known: str) -> None:
-    await run.start()
-    run.interrupts.press()
     cause = {"epoch": 0, "rank": 1, "pod": "pod-1", "reason": "NeverCalled", "message": "it runs"}
     cause |= {"evidence": "cancelled by spec.cancel", "knownForSeconds": 8, "time": at(since)}
     await cancelled(run, startTime=at(0), finishTime=at(9), cause=cause)
-    for rank in (0, 1):
-        await run.end(rank)
-    await run.last()
+    await run.over()
     assert run.follower.outcome().endswith(f": cancelled, because this command was interrupted{known}")
 
 
 async def test_the_time_in_which_the_pods_end_belongs_to_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    await run.start()
     now = [1000.0]
     monkeypatch.setattr(follow_run, "monotonic", lambda: now[0])
     await run.status(phase="Failed", reason="DeadlineExceeded", startTime=at(0), finishTime=at(6), message="too late")
     await run.printed.heard("s left; Ctrl-C stops them now")
     now[0] += 30
-    for rank in (0, 1):
-        await run.end(rank)
-    await run.last()
+    await run.over()
     assert run.follower.outcome() == "mine Failed after 36s: too late"
 
 
 async def test_a_second_interruption_does_not_wait_for_the_pods(run: Run) -> None:
-    await run.start()
-    run.interrupts.press()
     await cancelled(run)
     await run.printed.heard("cancelling")
     run.interrupts.press()
@@ -191,7 +186,6 @@ async def test_a_second_interruption_does_not_wait_for_the_pods(run: Run) -> Non
 
 
 async def test_a_second_interruption_does_not_wait_for_the_daemon(run: Run) -> None:
-    await run.start()
     run.interrupts.press()
     await run.printed.heard("cancelling")
     run.interrupts.press()
@@ -203,30 +197,16 @@ async def test_a_pod_that_does_not_end_is_not_waited_for_beyond_its_grace(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follow_run, "GRACE_MARGIN", -60.0)
-    await run.start()
-    run.interrupts.press()
     await cancelled(run)
     assert (await run.last()).finished
 
 
-async def test_a_deadline_leaves_the_pods_their_grace(run: Run) -> None:
-    await run.start()
-    await run.status(phase="Failed", reason="DeadlineExceeded", message="1h passed")
-    await run.end(0)
-    await run.printed.heard("[0] saved")
-    assert not run.task.done()
-    await run.end(1)
-    assert (await run.last()).outcome == "Deadline"
-
-
 async def test_pods_of_a_failed_experiment_are_not_waited_for(run: Run) -> None:
-    await run.start()
     await run.fails(1, "rank 1 failed; not restarted (restart limit 0)")
     assert (await run.last()).outcome == "Failed"
 
 
 async def test_a_member_that_runs_again_alone_does_not_end_its_epoch(run: Run) -> None:
-    await run.start()
     cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": 137, "signal": 9}
     await run.status(phase="Running", attempts=[{"ranks": "1", "attempt": 1}], cause=cause)
     await run.printed.heard(
@@ -249,7 +229,6 @@ async def fail(run: Run, code: int, *lines: str) -> None:
 
 
 async def test_a_script_that_is_not_there_is_not_restarted(run: Run) -> None:
-    await run.start()
     line = "python3: can't open file '/x/tarin.py': [Errno 2] No such file or directory"
     await fail(run, 2, line)
     await run.printed.heard("not restarted, as it would end in the same way: python3: can't open")
@@ -268,7 +247,6 @@ TRACEBACK = ["Traceback (most recent call last):", '  File "train.py", line 1, i
 
 
 async def test_a_traceback_of_any_rank_is_shown_at_once_and_again_at_the_end(run: Run) -> None:
-    await run.start()
     await run.on_server(lambda: run.server.print("pod-1", "step 3", *TRACEBACK, "waiting for the others"))
     for line in TRACEBACK:
         await run.printed.heard(f"[1] {line}")
@@ -282,7 +260,6 @@ async def test_a_traceback_of_any_rank_is_shown_at_once_and_again_at_the_end(run
 
 
 async def test_why_a_run_has_ended_is_reported_once_at_the_end(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
-    await run.start()
     await run.fails(1, "rank 1 failed: boom")
     await run.last()
     assert not any("ended because" in words for words in run.printed.words)
@@ -296,7 +273,6 @@ async def test_a_rank_that_runs_on_after_its_traceback_is_named_and_so_is_its_ex
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evidence, "RUNS_ON", 0.01)
-    await run.start()
     await run.on_server(lambda: run.server.print("pod-1", *TRACEBACK))
     await run.printed.heard("rank 1 has raised ValueError and has neither ended nor printed anything")
     await run.fails(134, "rank 1 ended with exit code 134")
@@ -305,7 +281,6 @@ async def test_a_rank_that_runs_on_after_its_traceback_is_named_and_so_is_its_ex
 
 
 async def test_the_state_dump_of_raylet_is_one_line(run: Run) -> None:
-    await run.start()
     dump = [f"[state-dump] resource {number}" for number in range(20)]
     await run.on_server(lambda: run.server.print("pod-0", *dump, "rank 1 is lost", *dump, "goes on"))
     await run.printed.heard("[0] goes on")
@@ -317,7 +292,6 @@ async def test_the_state_dump_of_raylet_is_one_line(run: Run) -> None:
 
 
 async def test_a_success_shows_no_traceback_at_the_end(run: Run) -> None:
-    await run.start()
     await run.on_server(lambda: run.server.print("pod-1", *TRACEBACK))
     await run.printed.heard(f"[1] {TRACEBACK[-1]}")
     await run.status(phase="Succeeded", message="all 2 members succeeded")
@@ -326,7 +300,6 @@ async def test_a_success_shows_no_traceback_at_the_end(run: Run) -> None:
 
 
 async def test_other_failures_are_restarted(run: Run) -> None:
-    await run.start()
     await fail(run, 1, "RuntimeError: peer lost")
     await run.printed.heard("[1] RuntimeError: peer lost")
     await run.status(phase="Running", epoch=1, restarts=1)
@@ -336,11 +309,8 @@ async def test_other_failures_are_restarted(run: Run) -> None:
 
 
 async def test_after_a_deadline_the_last_line_of_each_rank_is_shown(run: Run) -> None:
-    await run.start()
     await run.status(phase="Failed", reason="DeadlineExceeded", message="the experiment did not finish within 60 s")
-    for rank in (0, 1):
-        await run.end(rank)
-    assert (await run.last()).outcome == "Deadline"
+    assert (await run.over()).outcome == "Deadline"
     heading, *shown = await run.follower.last_lines()
     assert heading == "last line of each rank:"
     assert len(shown) == 1, "both say the same"
@@ -349,7 +319,6 @@ async def test_after_a_deadline_the_last_line_of_each_rank_is_shown(run: Run) ->
 
 
 async def test_after_another_end_no_last_lines_are_read(run: Run) -> None:
-    await run.start()
     await run.status(phase="Succeeded", message="all 2 members succeeded")
     await run.last()
     assert await run.follower.last_lines() == []

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from urllib.parse import parse_qs
 
 import pytest
@@ -17,7 +15,7 @@ from hypothesis import strategies as st
 from muster.api.goodput import Bucket, whole_seconds
 from muster.cli.commands.goodput.account import COLUMNS, Account, bar, percent, together
 from muster.cli.commands.goodput.goodput import last_weeks, selector
-from tests.cli.conftest import Call, stderr_of
+from tests.cli.conftest import Answering, Call, serving, stderr_of
 from tests.client.localserver import MANIFEST, LocalServer
 
 SUMS = {"countedTime": "2026-01-01T00:00:00.000000Z", "bucket": "", "productive": 80_000, "takenBack": 20_000}
@@ -147,31 +145,15 @@ def vector(*series: tuple[Mapping[str, str], float], warnings: tuple[str, ...] =
 def fake_prometheus(fake: FakePrometheus, tls: ssl.SSLContext | None = None) -> Iterator[FakePrometheus]:
     """Serve it on loopback."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Prometheus(Answering):
         def do_POST(self) -> None:
             query = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())["query"][0]
             fake.asked.append((query, self.headers["Authorization"]))
-            status, text = fake.reply(query)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(text.encode())))
-            self.send_header("Location", "https://login.example.com/")
-            self.end_headers()
-            self.wfile.write(text.encode())
+            self.answer(*fake.reply(query), Location="https://login.example.com/")
 
-        def log_message(self, *_: object) -> None:
-            """Write no line of it."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    server.handle_error = lambda *_: None  # type: ignore[method-assign] # a caller that has gone is no news
-    if tls is not None:
-        server.socket = tls.wrap_socket(server.socket, server_side=True)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    fake.url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}/"
-    yield fake
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(Prometheus, tls) as url:
+        fake.url = f"{url}/"
+        yield fake
 
 
 def sums(query: str) -> tuple[int, str]:
@@ -201,10 +183,9 @@ def test_weeks_are_read_from_prometheus_without_a_cluster(call: Call, prometheus
 
 
 def test_a_prometheus_that_is_not_there_is_an_error_without_its_password(call: Call) -> None:
-    result = call("goodput", "-A", "--prometheus", "http://ann:secret@127.0.0.1:1")
-    assert result.exit_code == 1
-    assert "Prometheus does not answer" in result.stderr
-    assert "secret" not in result.stderr
+    error = stderr_of(call, 1, "goodput", "-A", "--prometheus", "http://ann:secret@127.0.0.1:1")
+    assert "Prometheus does not answer" in error
+    assert "secret" not in error
 
 
 def test_a_prometheus_that_has_only_a_part_is_quoted(call: Call, prometheus: FakePrometheus) -> None:

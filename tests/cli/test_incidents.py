@@ -2,9 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, ClassVar
 
 import pytest
@@ -14,26 +12,24 @@ from muster.api.names import ANNOTATION_ABOUT, API_VERSION, KIND
 from muster.cli.exits import INCIDENT
 from muster.cli.musterd_page import LARGEST
 from muster.kube.resources import ResourceClient
-from tests.cli.conftest import Call, stderr_of
+from tests.cli.conftest import Answering, Call, serving, stderr_of
 from tests.client.localserver import MANIFEST, LocalServer
 
 SINCE, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:12Z"
 STUCK = {"type": "Stuck", "status": "True", "reason": "NodeNotReady", "lastTransitionTime": SINCE}
 HELD = [{"resource": "nvidia.com/gpu", "count": 8}]
-N7 = "node=n7"
 
 
 def stuck(
     call: Call,
     server: LocalServer,
     name: str,
-    about: str = N7,
+    *words: str,
+    about: str = "node=n7",
     at: str = LATER,
     reason: str = "Incident",
-    context: str = "",
 ) -> None:
     """A run that is Stuck, and an Event about it."""
-    words = ("--context", context) if context else ()
     assert call("submit", "-", "--name", name, *words, input=MANIFEST).exit_code == 0
     server.status(name, phase="Running", conditions=[STUCK], devices=HELD, size=1)
     run = {"kind": KIND, "apiVersion": API_VERSION, "name": name, "namespace": "default", "uid": server.uid(name)}
@@ -67,13 +63,7 @@ def test_the_exit_status_says_it_to_scripts(call: Call, server: LocalServer) -> 
 
 
 @pytest.mark.parametrize(
-    "event",
-    [
-        {"at": "2025-12-31T23:59:59Z"},
-        {"reason": "Stuck"},
-        {"about": "the weather"},
-        {"about": "moon=x"},
-    ],
+    "event", [{"at": "2025-12-31T23:59:59Z"}, {"reason": "Stuck"}, {"about": "the weather"}, {"about": "moon=x"}]
 )
 def test_what_is_reported_of_another_time_or_of_something_else_is_no_incident(
     call: Call, server: LocalServer, event: dict[str, Any]
@@ -104,7 +94,7 @@ def test_without_rights_on_events_no_incident_is_not_the_answer(
     assert call("top").exit_code == 0
 
 
-class Musterd(BaseHTTPRequestHandler):
+class Musterd(Answering):
     """Answers one text, to one token."""
 
     reply: ClassVar[str] = ""
@@ -113,41 +103,21 @@ class Musterd(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.sent.append(f"{self.path} {self.headers.get('Authorization')}")
-        body = self.reply.encode()
-        self.send_response(self.status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_request(self, code: object = "-", size: object = "-") -> None:
-        """Write no line of it."""
+        self.answer(self.status, self.reply)
 
 
 @pytest.fixture
 def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(Musterd, "sent", [])
-    server = HTTPServer(("127.0.0.1", 0), Musterd)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with serving(Musterd) as url:
+        yield url
 
 
 def listing(**more: object) -> str:
-    one: dict[str, object] = {
-        "kind": "registry",
-        "subject": "r.example",
-        "cause": "ImagePull",
-        "namespace": "",
-        "since": SINCE,
-    }
-    one |= {
-        "sentence": "registry r.example: ImagePull blocks 2 runs",
-        "remedy": "look\x1b[2J",
-        "ranks": 4,
-        "devices": {},
-    }
-    return json.dumps({"incidents": [{**one, "runs": ["a/x", "b/y"]}], "hidden": 2, "looked": True, **more})
+    one: dict[str, object] = {"kind": "registry", "subject": "r.example", "cause": "ImagePull", "since": SINCE}
+    one |= {"sentence": "registry r.example: ImagePull blocks 2 runs", "remedy": "look\x1b[2J", "runs": ["a/x", "b/y"]}
+    one |= {"namespace": "", "ranks": 4, "devices": {}}
+    return json.dumps({"incidents": [one], "hidden": 2, "looked": True, **more})
 
 
 def test_the_page_is_asked_with_the_token_of_the_file(
@@ -186,11 +156,9 @@ def test_an_answer_that_holds_no_incidents_is_not_called_none(
 
 def test_a_token_does_not_travel_without_encryption(call: Call, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("secret")
-    result = call("incidents", "--page", "http://musterd.example", "--token-file", tmp_path / "token")
-    assert result.exit_code == 1
-    assert "without encryption" in result.stderr
+    words = ("incidents", "--token-file", tmp_path / "token", "--page")
+    assert "without encryption" in stderr_of(call, 1, *words, "http://musterd.example")
     (tmp_path / "token").write_text("two words")
-    result = call("incidents", "--page", "https://musterd.example", "--token-file", tmp_path / "token")
-    assert "holds no token" in result.stderr
+    assert "holds no token" in stderr_of(call, 1, *words, "https://musterd.example")
     assert "is no address" in call("incidents", "--page", "musterd:8080").stderr
     assert call("incidents", "--token-file", tmp_path / "token").exit_code == 2

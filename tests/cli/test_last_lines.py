@@ -82,8 +82,7 @@ def test_after_the_end_ages_count_to_the_end() -> None:
 def test_explain_shows_the_last_line_of_each_rank(call: Call, server: LocalServer, mine: str) -> None:
     server.status(mine, phase="Running", message="2/2 ranks arrived")
     for rank, status in ((0, running()), (1, ended(0))):
-        server.pod(f"pod-{rank}", labels(mine, rank), **status)
-        server.print(f"pod-{rank}", "one", f"last of {rank}", ends=True)
+        server.pod(f"pod-{rank}", labels(mine, rank), prints=("one", f"last of {rank}"), **status)
     shown = call("explain", mine).stdout
     heading = shown.index("Last line of each rank:")
     assert heading < shown.index("last of 0") < shown.index("(exit code 0)  last of 1")

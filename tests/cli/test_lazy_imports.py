@@ -23,13 +23,9 @@ finally:
 
 def imported(words: Sequence[str], **environment: str) -> frozenset[str]:
     """The modules that the command has imported when it ends."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "HOME": "/nonexistent", "MUSTER_HOME": "/nonexistent", **environment},
-    )
+    known = {**os.environ, "HOME": "/nonexistent", "MUSTER_HOME": "/nonexistent", **environment}
+    command = [sys.executable, "-c", PROGRAM, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=known)
     return frozenset(done.stderr.rsplit("\n", 2)[-2].split())
 
 

@@ -1,19 +1,23 @@
-"""``muster lint``: every problem of every file at once, in a form editors understand."""
+"""``muster lint``: every problem of every file at once; with ``--cluster`` also what a cluster lacks for a manifest."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from muster.api.errors import ApiError, Forbidden, NotFound
+from muster.api.names import QUEUE_LABEL
+from muster.cli.cluster_needs import lacking
+from muster.cli.doctor.server import Asker
+from muster.cli.manifests import read_manifest
 from tests.cli.conftest import Call
-from tests.client.localserver import MANIFEST
-
-
-def test_a_manifest_without_problems(call: Call, manifest: Path) -> None:
-    result = call("lint", manifest)
-    assert (result.exit_code, result.stdout, result.stderr.splitlines()[-1]) == (0, "", "1 file OK")
+from tests.client.localserver import MANIFEST, LocalServer
+from tests.examples.table import BY_NAME
+from tests.kinds.manifests import test_documents
+from tests.kinds.manifests.test_slurm import SCRIPT
 
 
 @pytest.fixture
@@ -84,9 +88,7 @@ def test_a_grace_period_that_a_restart_does_not_wait_for_is_noted(
 @pytest.mark.parametrize("command", ["echo 'open", "python3 nul\0.py", "python3 /", "true"])
 def test_a_command_that_names_no_script_is_no_error(call: Call, tmp_path: Path, command: str) -> None:
     file = tmp_path / "manifest.yaml"
-    document = yaml.safe_load(MANIFEST)
-    document["spec"]["command"] = command
-    file.write_text(yaml.dump(document))
+    file.write_text(MANIFEST.replace("python train.py", json.dumps(command)))
     assert "Traceback" not in call("lint", file).output
 
 
@@ -114,21 +116,15 @@ def test_warnings_are_marked_and_harmless(call: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "field"),
+    ("line", "field"),
     [
-        ("timeout: 1h", "timeout: 1h\n  debug: {vscode: true}", "spec.debug"),
-        (
-            "timeout: 1h",
-            "timeout: 1h\n  storage: {sharedVolume: {mountPoint: /data, sizeGB: 5, accessMode: ReadWriteOncePod}}",
-            "spec.storage",
-        ),
+        ("debug: {vscode: true}", "spec.debug"),
+        ("storage: {sharedVolume: {mountPoint: /data, sizeGB: 5, accessMode: ReadWriteOncePod}}", "spec.storage"),
     ],
 )
-def test_what_would_end_as_invalid_spec_is_not_in_order(
-    call: Call, tmp_path: Path, old: str, new: str, field: str
-) -> None:
+def test_what_would_end_as_invalid_spec_is_not_in_order(call: Call, tmp_path: Path, line: str, field: str) -> None:
     file = tmp_path / "valid.yaml"
-    file.write_text(MANIFEST.replace(old, new))
+    file.write_text(f"{MANIFEST}  {line}\n")
     result = call("lint", file)
     assert result.exit_code == 2, result.output
     assert field in result.stdout
@@ -165,9 +161,116 @@ def test_problems_as_data(call: Call, form: str, read: object, tmp_path: Path) -
     result = call("lint", file, "-o", form)
     assert callable(read)
     (problem,) = read(result.stdout)
-    assert (problem["severity"], problem["file"], problem["line"], problem["field"]) == (
-        "error",
-        str(file),
-        5,
-        "spec.operator",
-    )
+    known = {"severity": "error", "file": str(file), "line": 5, "field": "spec.operator"}
+    assert {key: problem[key] for key in known} == known
+
+
+def test_lint_and_a_dry_run_name_the_others(call: Call) -> None:
+    text = f"{test_documents.CONFIG}---\n{test_documents.MANIFEST}"
+    linted = call("lint", "-", input=text)
+    assert linted.exit_code == 0
+    assert "warning: the ConfigMap script is not created with the run" in linted.stdout
+    dry = call("submit", "-", "--dry-run", input=text)
+    assert dry.exit_code == 0
+    assert "the ConfigMap script is not created with the run" in dry.stderr
+
+
+def test_lint_submit_and_run_print_it(call: Call) -> None:
+    for words in (("lint", "-"), ("submit", "-", "--dry-run"), ("run", "-")):
+        done = call(*words, input=SCRIPT)
+        assert done.exit_code == 2
+        assert "a batch script of Slurm, not a manifest" in done.stdout + done.stderr
+        assert "      count: 2 # the tasks of the script, one member each" in done.stderr
+
+
+QUEUED = {QUEUE_LABEL: "fast", "kueue.x-k8s.io/priority-class": "high"}
+
+
+def experiment(folder: Path, **changes: object) -> Path:
+    spec = yaml.safe_load(MANIFEST)["spec"]
+    spec["template"] = {"spec": {"priorityClassName": "urgent"}}
+    metadata = {"name": "train", "labels": QUEUED}
+    file = folder / "experiment.yaml"
+    document = {"apiVersion": "muster.dev/v1alpha1", "kind": "Experiment", "metadata": metadata, "spec": spec | changes}
+    file.write_text(yaml.safe_dump(document))
+    return file
+
+
+def warnings(call: Call, *words: object) -> list[str]:
+    result = call("lint", *words)
+    assert result.exit_code == 0, result.output
+    return [line.partition(": warning: ")[2] for line in result.stdout.splitlines()]
+
+
+def test_no_cluster_is_asked_without_an_option(call: Call, server: LocalServer, tmp_path: Path) -> None:
+    assert warnings(call, experiment(tmp_path)) == []
+
+
+@pytest.mark.parametrize("option", ["--cluster", "--kubeconfig"])
+def test_what_the_manifest_names_and_the_cluster_lacks_is_a_warning(
+    call: Call, server: LocalServer, tmp_path: Path, option: str
+) -> None:
+    words = (option,) if option == "--cluster" else (option, server.kubeconfig)
+    assert warnings(call, experiment(tmp_path), *words) == [
+        f"the label {QUEUE_LABEL} needs Kueue 0.15 or later, and the cluster has no kueue.x-k8s.io/v1beta2: install it",
+        "there is no PriorityClass urgent: create it, or name another",
+    ]
+
+
+def test_another_kind_that_is_served_may_still_not_be_run_by_musterd(call: Call, server: LocalServer) -> None:
+    assert warnings(call, BY_NAME["jaxjob"].path, "--cluster") == [
+        "whether musterd runs JAXJob objects cannot be seen from here: its setting run-kinds must have jaxjobs"
+    ]
+
+
+def test_a_file_that_cannot_be_used_is_not_asked_for(call: Call, server: LocalServer, tmp_path: Path) -> None:
+    result = call("lint", experiment(tmp_path, image=7), "--cluster")
+    assert (result.exit_code, "warning" in result.stdout) == (2, False)
+
+
+def test_without_a_cluster_the_option_fails(call: Call, tmp_path: Path) -> None:
+    assert call("lint", experiment(tmp_path), "--cluster").exit_code == 1
+
+
+MUSTER, KUEUE = "/apis/muster.dev/v1alpha1", "/apis/kueue.x-k8s.io/v1beta2"
+LOCAL = f"{KUEUE}/namespaces/lab/localqueues/fast"
+PRIORITY = f"{KUEUE}/workloadpriorityclasses/high"
+CLASS = "/apis/scheduling.k8s.io/v1/priorityclasses/urgent"
+SERVED = {MUSTER: {"resources": [{"name": "experiments"}]}, KUEUE: {"resources": [{"name": "workloads"}]}}
+THERE: dict[str, Any] = {LOCAL: {}, PRIORITY: {}, CLASS: {}}
+MISSING, HIDDEN = NotFound("not found", status=404), Forbidden("forbidden", status=403)
+
+
+class Answers(Asker):
+    """An API server that has only these objects."""
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        self.answers = answers
+
+    async def get(self, path: str, **_: Any) -> Any:
+        found = self.answers.get(path, MISSING)
+        if isinstance(found, ApiError):
+            raise found
+        return found
+
+
+@pytest.mark.parametrize(
+    ("changes", "lacks"),
+    [
+        ({}, []),
+        ({LOCAL: MISSING}, ["there is no LocalQueue fast in namespace lab: create it, or name another"]),
+        ({LOCAL: HIDDEN}, ["you may not read LocalQueue fast in namespace lab, so it was not looked up"]),
+        ({PRIORITY: MISSING}, ["there is no WorkloadPriorityClass high: create it, or name another"]),
+        ({PRIORITY: HIDDEN}, ["you may not read WorkloadPriorityClass high, so it was not looked up"]),
+        ({CLASS: MISSING}, ["there is no PriorityClass urgent: create it, or name another"]),
+        ({CLASS: HIDDEN}, ["you may not read PriorityClass urgent, so it was not looked up"]),
+        ({MUSTER: {"resources": []}}, ["the cluster has no kind Experiment: "]),
+    ],
+)
+async def test_what_is_not_there_or_may_not_be_read_is_named(
+    tmp_path: Path, changes: dict[str, Any], lacks: list[str]
+) -> None:
+    manifest = read_manifest(str(experiment(tmp_path)))
+    found = [each async for each in lacking(manifest, Answers({**SERVED, **THERE, **changes}), "lab")]
+    assert len(found) == len(lacks)
+    assert all(sentence.startswith(start) for sentence, start in zip(found, lacks, strict=True)), found

@@ -13,11 +13,12 @@ from muster.cli.commands.local.kill import send
 
 
 @pytest.fixture
-def container() -> Iterator["subprocess.Popen[str]"]:
-    """A shell in a session of its own, as a container has it, and the pid of its program on standard output."""
+def container() -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """A shell in a session of its own, as a container has it, and the pid of its program."""
     line = "sleep 600 & echo $!; wait"
     with subprocess.Popen(["/bin/sh", "-c", line], stdout=subprocess.PIPE, text=True, start_new_session=True) as shell:
-        yield shell
+        assert shell.stdout is not None
+        yield shell, int(shell.stdout.readline())
         os.killpg(shell.pid, signal.SIGKILL)
 
 
@@ -32,23 +33,21 @@ def state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-def test_stop_and_cont_reach_every_process_of_the_container(container: "subprocess.Popen[str]") -> None:
-    assert container.stdout is not None
-    program = int(container.stdout.readline())
-    send(container.pid, signal.SIGSTOP)
-    assert comes_to(container.pid, "T")
+def test_stop_and_cont_reach_every_process_of_the_container(container: tuple["subprocess.Popen[str]", int]) -> None:
+    shell, program = container
+    send(shell.pid, signal.SIGSTOP)
+    assert comes_to(shell.pid, "T")
     assert comes_to(program, "T")
     assert state(os.getpid()) != "T"
-    send(container.pid, signal.SIGCONT)
-    assert comes_to(container.pid, "S")
+    send(shell.pid, signal.SIGCONT)
+    assert comes_to(shell.pid, "S")
     assert comes_to(program, "S")
 
 
-def test_other_signals_go_to_the_first_process_alone(container: "subprocess.Popen[str]") -> None:
-    assert container.stdout is not None
-    program = int(container.stdout.readline())
-    send(container.pid, signal.SIGTERM)
-    assert container.wait() == -signal.SIGTERM
+def test_other_signals_go_to_the_first_process_alone(container: tuple["subprocess.Popen[str]", int]) -> None:
+    shell, program = container
+    send(shell.pid, signal.SIGTERM)
+    assert shell.wait() == -signal.SIGTERM
     assert comes_to(program, "S")
 
 

@@ -11,24 +11,20 @@ from collections.abc import Iterator
 import pytest
 
 from muster.cli.exits import FAILED, INTERRUPTED, INVALID
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import LocalServer, labels, running
 
 HERE = "127.0.0.1"
-
-
-@contextlib.contextmanager
-def listening() -> Iterator[socket.socket]:
-    """The program in the pod: its server's socket."""
-    with socket.create_server((HERE, 0)) as server:
-        yield server
 
 
 @pytest.fixture
 def opened(server: LocalServer, mine: str) -> Iterator[tuple[subprocess.Popen[str], int, socket.socket]]:
     """The command, the port it has opened here, and the program's socket in the pod."""
     server.pod("pod-0", labels(mine, 0), **running(), podIP=HERE)
-    with listening() as program, forwarding(mine, f":{program.getsockname()[1]}") as (process, port):
+    with (
+        socket.create_server((HERE, 0)) as program,
+        forwarding(mine, f":{program.getsockname()[1]}") as (process, port),
+    ):
         yield process, port, program
 
 
@@ -45,12 +41,6 @@ def forwarding(*words: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
             yield process, int(address.rpartition(":")[2])
         finally:
             process.kill()
-
-
-def errors(process: subprocess.Popen[str]) -> str:
-    """What it wrote for a person, after its end."""
-    _, said = process.communicate()
-    return said
 
 
 def test_a_connection_that_is_open_does_not_hold_up_ctrl_c(
@@ -77,11 +67,11 @@ def test_the_command_ends_when_the_pod_is_gone(
     with socket.create_connection((HERE, port)) as browser:
         assert browser.recv(1) == b""
     assert process.wait() == FAILED
-    assert "pod-0 is gone; the same command opens the port of the pod that has its rank now" in errors(process)
+    assert "pod-0 is gone; the same command opens the port of the pod that has its rank now" in process.communicate()[1]
 
 
 def test_without_ports_it_is_the_dashboard_under_its_own_number(server: LocalServer, mine: str) -> None:
-    with listening() as program:  # a port that is free here
+    with socket.create_server((HERE, 0)) as program:  # a port that is free here
         number = program.getsockname()[1]
     server.pod("pod-0", labels(mine, 0), **running(), podIP="127.0.0.2")
     server.status(mine, phase="Running", dashboard=f"head.default:{number}")
@@ -95,6 +85,4 @@ def test_without_ports_it_is_the_dashboard_under_its_own_number(server: LocalSer
 
 
 def test_without_ports_a_run_that_has_no_dashboard_is_a_mistake_of_usage(call: Call, mine: str) -> None:
-    result = call("port-forward", mine)
-    assert result.exit_code == INVALID
-    assert "mine has no dashboard: write the PORT to open" in result.stderr
+    assert "mine has no dashboard: write the PORT to open" in stderr_of(call, INVALID, "port-forward", mine)

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -14,37 +15,25 @@ from muster.cli.manifests import Manifest
 from muster.cli.program import OperatorName, program_manifest, program_name, program_words, shell_line
 from muster.local.node.sources.environment import arguments, expand
 from muster.reconcilers.render.pod import render_pod
-from tests.cli.conftest import Call
+from tests.builders import sure
+from tests.cli.conftest import Call, stderr_of
 
 SHARE = Share(cpus=0.5, memory=2.0)
-WORDS = [
-    "it's",
-    'say "hello"',
-    "two  spaces",
-    "",
-    "a\nb\tc",
-    "$HOME",
-    "$$",
-    "$(MUSTER_RANK)",
-    "$$(MUSTER_RANK)",
-    "'$(MUSTER_RANK)'",
-    "$é",
-    "`id`",
-    "*",
-    "~",
-    "\\",
-    "--",
-    "-x",
-    "日本",
-]
+WORDS = ["it's", 'say "hello"', "two  spaces", "", "a\nb\tc", "$HOME", "$$", "$(MUSTER_RANK)", "$$(MUSTER_RANK)"]
+WORDS += ["'$(MUSTER_RANK)'", "$é", "`id`", "*", "~", "\\", "--", "-x", "日本"]
+
+
+def pod_spec(rank: int, program: Sequence[str] = ("true",), **options: Any) -> dict[str, Any]:
+    """The spec of the pod of that rank, of two."""
+    loaded = program_manifest(program, workers=2, restarts=0, share=SHARE, **options)
+    plan = Manifest("", "", loaded).plan(name="mine")
+    spec: dict[str, Any] = render_pod(plan, sure(plan.member(rank)), 0)["spec"]
+    return spec
 
 
 def test_every_argument_arrives_as_it_was_written() -> None:
     program = ["python3", "-c", "import json, sys; print(json.dumps(sys.argv[1:]))", *WORDS]
-    plan = Manifest("", "", program_manifest(program, workers=2, restarts=0, share=SHARE)).plan(name="mine")
-    member = plan.member(1)
-    assert member is not None
-    (container,) = render_pod(plan, member, 0)["spec"]["containers"]
+    (container,) = pod_spec(1, program)["containers"]
     environment = {entry["name"]: entry.get("value", "10.0.0.1") for entry in container["env"]}
     argv = arguments(container, environment)
     ran = subprocess.run(argv, capture_output=True, text=True, check=True)
@@ -87,21 +76,14 @@ def test_it_is_a_jax_experiment_of_equal_workers_unless_another_operator_is_name
 
 
 def test_its_grace_is_short_because_jax_takes_a_signal_to_end_for_a_notice() -> None:
-    plan = Manifest("", "", program_manifest(["true"], workers=2, restarts=0, share=SHARE)).plan(name="mine")
-    member = plan.member(0)
-    assert member is not None
-    assert render_pod(plan, member, 0)["spec"]["terminationGracePeriodSeconds"] == 3
+    assert pod_spec(0)["terminationGracePeriodSeconds"] == 3
 
 
 def environment_of(operator: str, **options: Any) -> list[dict[str, str]]:
     """The variables of both workers, as the node agent expands them."""
-    loaded = program_manifest(["true"], workers=2, restarts=0, share=SHARE, operator=operator, **options)
-    plan = Manifest("", "", loaded).plan(name="mine")
     found = []
     for rank in (0, 1):
-        member = plan.member(rank)
-        assert member is not None
-        (container,) = render_pod(plan, member, 0)["spec"]["containers"]
+        (container,) = pod_spec(rank, operator=operator, **options)["containers"]
         known: dict[str, str] = {}
         for entry in container["env"]:
             known[entry["name"]] = expand(entry.get("value", "10.0.0.1"), known)
@@ -171,9 +153,7 @@ def test_everything_after_the_dashes_belongs_to_the_program() -> None:
     ids=" ".join,
 )
 def test_a_wrong_command_line_is_a_usage_error(call: Call, words: list[str], message: str) -> None:
-    result = call("run", *words)
-    assert (result.exit_code, result.stdout) == (click.UsageError.exit_code, "")
-    assert message in result.stderr
+    assert message in stderr_of(call, click.UsageError.exit_code, "run", *words)
 
 
 @pytest.mark.parametrize(("of_manifests", "word", "meant"), [(False, "kuberay", "ray"), (True, "ray", "kuberay")])

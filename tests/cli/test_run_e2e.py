@@ -61,16 +61,9 @@ def started_by(popen: "type[subprocess.Popen[str]]", folder: Path) -> Iterator[M
     started: list[subprocess.Popen[str]] = []
 
     def start(*words: object, **variables: str) -> "subprocess.Popen[str]":
-        started.append(
-            popen(
-                module("muster.cli", *map(str, words)),
-                env=environment | variables,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                cwd=folder,
-            )
-        )
+        command, pipe = module("muster.cli", *map(str, words)), subprocess.PIPE
+        known = environment | variables
+        started.append(popen(command, env=known, stdout=pipe, stderr=pipe, text=True, cwd=folder))
         return started[-1]
 
     try:

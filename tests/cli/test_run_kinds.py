@@ -48,19 +48,14 @@ def test_list_shows_them_by_kind(call: Call, server: LocalServer, job: str) -> N
 
 def test_delete_deletes_it_by_kind(call: Call, server: LocalServer, job: str) -> None:
     assert call("delete", job, "--yes").exit_code == 0
-    gone = call("get", job)
-    assert gone.exit_code == 1
-    assert "JAXJob default/train does not exist; `muster list -A --kind jaxjob`" in gone.stderr
+    assert "JAXJob default/train does not exist; `muster list -A --kind jaxjob`" in stderr_of(call, 1, "get", job)
 
 
 def test_what_cannot_be_done_says_what_can(call: Call, server: LocalServer, job: str) -> None:
-    cancelled = call("cancel", job)
-    assert cancelled.exit_code == 1
-    assert "or delete it" in cancelled.stderr
-    unknown = call("get", "cronjob/train")
-    assert unknown.exit_code == 1
-    assert "the kinds are experiment, jaxjob, jobset" in unknown.stderr
-    assert "mpijob, pytorchjob, raycluster, vcjob, job, pods" in unknown.stderr
+    assert "or delete it" in stderr_of(call, 1, "cancel", job)
+    unknown = stderr_of(call, 1, "get", "cronjob/train")
+    assert "the kinds are experiment, jaxjob, jobset" in unknown
+    assert "mpijob, pytorchjob, raycluster, vcjob, job, pods" in unknown
     server.remove_kind("jaxjobs.kubeflow.org")
     assert "does not know JAXJob objects: its CRD is not installed" in call("get", job).stderr
 

@@ -13,14 +13,8 @@ def muster(
     """Run ``muster`` by a shell with these redirections, after another command."""
     line = f'{before} exec {sys.executable} -P -m muster.cli "$@" {redirections}'
     path = {"PYTHONPATH": ":".join(sys.path), "MUSTER_HOME": str(cwd / "home"), "HOME": str(cwd)}
-    return subprocess.run(
-        ["/bin/sh", "-c", line, "muster", *words],
-        env=path | variables,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["/bin/sh", "-c", line, "muster", *words]
+    return subprocess.run(command, env=path | variables, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])

@@ -24,21 +24,10 @@ from muster.state.facts.context import Context
 from tests.builders import NOW, plan, record, view
 from tests.client.localserver import ended, labels, running
 
+AGES = {0: "0s", 119.9: "119s", 125: "2m5s", 600: "10m", 7200: "120m", 11_700: "3h15m", 86_400: "24h"}
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0, "0s"),
-        (119.9, "119s"),
-        (125, "2m5s"),
-        (600, "10m"),
-        (7200, "120m"),
-        (11_700, "3h15m"),
-        (86_400, "24h"),
-        (200_000, "2d7h"),
-        (-30, "-30s"),
-    ],
-)
+
+@pytest.mark.parametrize(("seconds", "words"), (AGES | {200_000: "2d7h", -30: "-30s"}).items())
 def test_an_age_is_short(seconds: float, words: str) -> None:
     assert age(seconds) == words
 

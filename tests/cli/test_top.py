@@ -1,13 +1,37 @@
-"""``muster top``: the most urgent comes first."""
+"""``muster top``: the most urgent comes first; on a terminal it follows what happens, and ends when asked."""
 
+import asyncio
+import io
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from fcntl import ioctl
+from struct import pack
+from termios import TIOCSWINSZ, tcgetattr
+from typing import Any
 
+import pytest
+import yaml
+from rich.console import Console
+
+from muster.api.errors import Throttled
+from muster.cli.commands.contexts import Wanted
+from muster.cli.commands.several import top
 from muster.cli.commands.several.listing import places
-from muster.cli.commands.several.top import lines, worst_first
+from muster.cli.commands.several.top import HEADINGS, Screen, lines, worst_first
+from muster.cli.exits import INTERRUPTED
+from muster.cli.options import ClusterChoice
+from muster.cli.terminal.table import LEGIBLE
+from muster.client import Client
 from muster.client.snapshot import Snapshot, snapshot_of
 from muster.state.summary.hurt import RECENT, Hurt
 from tests.cli.conftest import Call
-from tests.client.localserver import LocalServer
+from tests.client.localserver import LocalServer, running
 
 NOW = 1_000_000_000.0
 STAMP = "2001-09-09T01:46:30Z"
@@ -58,11 +82,6 @@ def test_the_table_names_what_it_waits_for() -> None:
     assert row.endswith("3/4 ranks arrived; missing rank 2")
 
 
-def test_a_hostile_message_does_not_drive_the_terminal() -> None:
-    [_, _, row] = lines([seen("train", message="a\x1b[2J\nb")], NOW, places(True))
-    assert "\x1b[2J" not in row
-
-
 def test_elsewhere_than_on_a_terminal_it_is_printed_once(call: Call, server: LocalServer, mine: str) -> None:
     server.status(mine, phase="Restarting", message="1 pod of an older epoch ends")
     result = call("top")
@@ -86,3 +105,205 @@ def test_those_that_are_over_are_counted_where_nothing_else_is_left(call: Call, 
 def test_objects_of_another_kind_are_not_called_experiments(call: Call, server: LocalServer) -> None:
     assert call("top", "--kind", "pods").stdout == "no runs of kind pods in this namespace; -A looks in all\n"
     assert lines([seen("pods/train")], NOW, kind="pods")[0] == "1 run of kind pods, none with a problem"
+
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+CURSOR_SHOWN = "\x1b[?25h"
+COMMAND = """
+import signal
+from muster.cli.main import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+"""As a shell starts it on a terminal. What runs in the background of a script inherits that SIGINT is ignored."""
+Open = Callable[..., "Terminal"]
+
+
+class Terminal:
+    """A pseudo-terminal of 100 columns, and the command in it."""
+
+    def __init__(self, *words: str, lines: int = 30, **environment: str) -> None:
+        self._near, self._far = os.openpty()
+        ioctl(self._near, TIOCSWINSZ, pack("HHHH", lines, 100, 0, 0))
+        self._before = tcgetattr(self._far)
+        kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
+        command = [sys.executable, "-c", COMMAND, "top", *words]
+        self.process = subprocess.Popen(
+            command, stdin=self._far, stdout=self._far, stderr=self._far, env=kept | {"TERM": "xterm"} | environment
+        )
+        self.seen = ""
+
+    def until(self, words: str) -> str:
+        """What was drawn up to these words. The timeout of the test ends a wait for what never comes."""
+        while words not in self.seen:
+            self.seen += os.read(self._near, 65536).decode(errors="replace")
+        return self.seen
+
+    def type(self, keys: str) -> None:
+        os.write(self._near, keys.encode())
+
+    def ended(self) -> int:
+        """The exit code of the command, which has left the terminal as it was."""
+        self.until(CURSOR_SHOWN)
+        code = self.process.wait()
+        assert tcgetattr(self._far) == self._before
+        assert "Traceback" not in self.seen
+        return code
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._near)
+        os.close(self._far)
+
+
+@pytest.fixture
+def terminal(server: LocalServer, mine: str) -> Iterator[Open]:
+    opened: list[Terminal] = []
+
+    def run(*words: str, **options: int | str) -> Terminal:
+        opened.append(Terminal(*words, **options))  # type: ignore[arg-type]
+        return opened[-1]
+
+    server.status(mine, phase="Restarting", message="1 pod of an older epoch ends")
+    yield run
+    for each in opened:
+        each.close()
+
+
+def test_it_follows_what_happens_and_ends_with_ctrl_c(terminal: Open, server: LocalServer, mine: str) -> None:
+    screen = terminal()
+    drawn = screen.until("1 pod of an older epoch ends")
+    assert "1 experiment, 1 with a problem" in drawn
+    assert COLOUR.search(drawn)
+    server.status(mine, phase="Running", message="4/4 ranks arrived")
+    screen.until("4/4 ranks arrived")
+    screen.process.send_signal(signal.SIGINT)
+    assert screen.ended() == INTERRUPTED
+
+
+def test_q_ends_it_and_no_colour_is_sent_where_none_is_wanted(terminal: Open) -> None:
+    screen = terminal(NO_COLOR="1")
+    assert not COLOUR.search(screen.until("1 pod of an older epoch ends"))
+    screen.type("xq")
+    assert screen.ended() == 0
+
+
+def test_runs_that_muster_only_watches_over_are_followed_on_a_terminal(terminal: Open, server: LocalServer) -> None:
+    screen = terminal("--kind", "pods")
+    screen.until("no runs of kind pods")
+    server.pod("alone-0", {"muster.dev/observe": "alone"}, **running())
+    screen.until("pods/alone")
+    screen.type("q")
+    assert screen.ended() == 0
+
+
+def test_clusters_are_followed_each_in_its_own_time(terminal: Open, server: LocalServer, mine: str) -> None:
+    """One that does not answer is named above the table, while the experiments of the other change."""
+    context = yaml.safe_load(server.kubeconfig.read_text())["current-context"]
+    screen = terminal("--contexts", f"{context},unknown")
+    screen.until("context unknown: ")
+    screen.until("1 pod of an older epoch ends")
+    server.status(mine, phase="Running", message="all of them run")
+    screen.until("all of them run")
+    screen.type("q")
+    assert screen.ended() == 0
+
+
+def test_a_screen_without_experiments_is_read_and_a_failure_to_read_it_ends_nothing(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen, failing = Screen(Console(file=io.StringIO(), width=100, height=24), (), over=False), True
+    taken, take = asyncio.Event(), screen.take
+
+    def announced(*came: Any) -> None:
+        take(*came)
+        taken.set()
+
+    async def list_stuck(*_: object, **__: object) -> list[Snapshot]:
+        if failing:
+            raise Throttled("etcdserver: request timed out")
+        return [snapshot_of({"kind": "JobSet", "metadata": {"name": "held", "uid": "1"}})]
+
+    async def until(words: str) -> None:
+        while words not in drawn(screen):
+            await taken.wait()
+            taken.clear()
+
+    async def play() -> None:
+        nonlocal failing
+        chosen, wanted = ClusterChoice(server.kubeconfig, None, None), Wanted(everywhere=False, stuck=True)
+        watching = asyncio.create_task(top._watch(chosen, wanted, screen))  # noqa: SLF001
+        assert drawn(screen) == "no answer yet\n"
+        await until("API server: etcdserver: request timed out\nno answer yet")
+        failing = False
+        await until("jobset/held")
+        assert "timed out" not in drawn(screen)
+        failing = True
+        await until("timed out; its last answer is shown")
+        assert "jobset/held" in drawn(screen)
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+    monkeypatch.setattr(screen, "take", announced)
+    monkeypatch.setattr(top, "READ_ANEW", 0.02)
+    monkeypatch.setattr(Client, "list_stuck", list_stuck)
+    asyncio.run(play())
+
+
+def drawn(screen: Screen) -> str:
+    console = Console(file=io.StringIO(), width=100, height=24)
+    with console.capture() as captured:
+        console.print(screen)
+    return captured.get()
+
+
+def drawn_of(width: int, statuses: Mapping[str, Mapping[str, object]], scopes: tuple[str, ...] = ()) -> list[str]:
+    """The lines of a screen of that width with experiments of these statuses, by name."""
+    console = Console(file=io.StringIO(), width=width, height=24)
+    screen = Screen(console, scopes, over=False)
+    for name, status in statuses.items():
+        screen.seen[name] = seen(name, **status)
+    with console.capture() as captured:
+        console.print(screen)
+    return captured.get().splitlines()
+
+
+def test_of_a_thousand_experiments_as_many_are_drawn_as_the_screen_has_lines() -> None:
+    statuses = {f"run-{number}": {"phase": "Running", "message": "x" * 500} for number in range(1000)}
+    statuses["run-777"]["phase"] = "Restarting"
+    drawn = drawn_of(100, statuses, places(True))
+    assert len(drawn) == 23
+    assert drawn[0] == "1000 experiments, 1 with a problem"
+    assert "run-777" in drawn[2]
+    assert drawn[-1] == "and 980 more"
+    assert not COLOUR.search("".join(drawn))
+
+
+SAID = {
+    "devices": [{"resource": "nvidia.com/gpu", "count": 32}],
+    "roll": ROLL,
+    "restarts": 2,
+}
+
+
+@pytest.mark.parametrize(
+    ("width", "message", "status", "left_out"),
+    [
+        (200, "3/4 ranks arrived; missing rank 2", {}, set()),
+        (100, "short", {}, set()),
+        (100, "1 pod of an older epoch ends", {}, {"DEADLINE"}),
+        (100, "1 pod of an older epoch ends", SAID, {"DEADLINE"}),
+        (100, "x" * 500, SAID, {"DEADLINE", "ROLL", "RESTARTS"}),
+        (80, "3/4 ranks arrived; missing rank 2", SAID, {"DEADLINE", "ROLL", "RESTARTS", "ACCELERATORS"}),
+    ],
+)
+def test_a_narrow_screen_leaves_columns_out_before_it_cuts_the_message(
+    width: int, message: str, status: dict[str, object], left_out: set[str]
+) -> None:
+    begun = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    usual = {"phase": "Restarting", "phaseTime": begun, "message": message}
+    _, headings, row = drawn_of(width, {"mine": usual | status})
+    assert {each for each in HEADINGS if each not in headings} == left_out
+    assert message[: LEGIBLE - 1] in row

@@ -10,7 +10,9 @@ from muster.cli.commands.contexts import MOST
 from muster.cli.commands.local import local
 from muster.cli.exits import status_of
 from muster.cli.main import VERBS, main, muster
+from muster.cli.reference import cli_reference
 from muster.client.snapshot import snapshot_of
+from muster.daemon.settings import Settings
 from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import MANIFEST
 
@@ -70,17 +72,15 @@ def test_a_wrong_command_line_is_a_usage_error(call: Call, words: tuple[str, ...
     assert why in " ".join(error.split())
 
 
-def test_a_mistyped_verb_is_answered_with_the_nearest_one(call: Call) -> None:
-    assert "Did you mean list?" in call("lsit").stderr
-    assert "`muster --help` lists the commands" in call("xyz").stderr
-
-
 @pytest.mark.parametrize(
-    ("word", "verb"),
-    [("stop", "cancel"), ("kill", "cancel"), ("status", "get"), ("describe", "explain"), ("ps", "list")],
+    ("words", "verb"),
+    [("lsit ps", "list"), ("stop kill", "cancel"), ("status", "get"), ("describe", "explain")],
 )
-def test_the_word_of_another_program_is_answered_with_the_verb(call: Call, word: str, verb: str) -> None:
-    assert f"Did you mean {verb}?" in call(word).stderr
+def test_a_mistyped_verb_or_the_word_of_another_program_is_answered_with_the_verb(
+    call: Call, words: str, verb: str
+) -> None:
+    assert all(f"Did you mean {verb}?" in call(word).stderr for word in words.split())
+    assert "`muster --help` lists the commands" in call("xyz").stderr
 
 
 def test_without_a_local_cluster_nothing_is_killed(call: Call) -> None:
@@ -116,6 +116,7 @@ def test_a_manifest_that_cannot_run_is_not_run(call: Call) -> None:
         ("Failed", "BackoffLimitExceeded", 1),
         ("Failed", "DeadlineExceeded", 3),
         ("Failed", "AssemblyDeadlineExceeded", 3),
+        ("Failed", "PendingDeadlineExceeded", 3),
         ("Running", "", 1),
     ],
 )
@@ -184,3 +185,20 @@ def test_a_torch_program_without_an_operator_is_noted_before_it_starts(
     result = call("run", "-n", "1", *chosen, "--", "no-such-program", "train.py")
     assert (result.exit_code, "there is no program 'no-such-program'" in result.stderr) == (2, True)
     assert result.stderr.count("train.py uses torch.distributed and not jax: with --operator pytorch") == noted
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+
+
+@pytest.mark.drift
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == cli_reference(), "run: python -m muster.cli.reference > docs/cli.md"
+
+
+def test_every_verb_and_every_setting_has_its_line() -> None:
+    page = cli_reference()
+    for verb in (*VERBS, "local up", "local down", "local status", "local kill"):
+        assert f"# muster {verb}\n" in page
+    for setting in Settings.model_fields:
+        assert f"\n- `--{setting.replace('_', '-')}`" in page
+    assert "\b" not in page

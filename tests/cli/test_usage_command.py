@@ -31,12 +31,9 @@ def counted(query: str) -> tuple[int, str]:
         causes = {"hang": 108_000, "node": 36_000, "program": 0}
         return vector(*((vision | {"cause": cause}, seconds) for cause, seconds in causes.items()))
     other = {"namespace": "_other", "resource": "google.com/tpu"}
+    buckets = {"productive": 864_000.5, "taken_back": 144_000, "stuck": 108_000, "lost": 36_000, "assembly": 3_600}
     return vector(
-        (vision | {"bucket": "productive"}, 864_000.5),
-        (vision | {"bucket": "taken_back"}, 144_000),
-        (vision | {"bucket": "stuck"}, 108_000),
-        (vision | {"bucket": "lost"}, 36_000),
-        (vision | {"bucket": "assembly"}, 3_600),
+        *((vision | {"bucket": bucket}, seconds) for bucket, seconds in buckets.items()),
         (vision | {"bucket": "a bucket of a newer Muster"}, 1),
         (other | {"bucket": "productive"}, 3_600),
         (other | {"bucket": "queued"}, 0),
@@ -144,10 +141,11 @@ def test_what_the_figures_do_not_hold_is_reported(call: Call, prometheus: FakePr
     assert result.exit_code == 0
     assert result.stdout.startswith("cluster,namespace,resource,held,productive,queued,")
     assert len(result.stdout.splitlines()) == 1
-    assert [word in result.stderr for word in ("is away", "nothing of musterd from 30d ago", "does it scrape")] == [
-        True
-    ] * 3
+    assert all(words in result.stderr for words in ("is away", "nothing of musterd from 30d ago", "does it scrape"))
     assert "\x1b" not in result.stderr
+
+
+NO_NUMBER = '{"status": "success", "data": {"result": [{"metric": {}, "value": [1, "x"]}]}}'
 
 
 @pytest.mark.parametrize(
@@ -159,12 +157,7 @@ def test_what_the_figures_do_not_hold_is_reported(call: Call, prometheus: FakePr
         (302, "", "status 302", "ask its administrator"),
         (200, "<html>", "is no Prometheus", "before /api/v1/query"),
         (200, "[]", "is no Prometheus", "before /api/v1/query"),
-        (
-            200,
-            '{"status": "success", "data": {"result": [{"metric": {}, "value": [1, "x"]}]}}',
-            "is no Prometheus",
-            "/api/v1/query",
-        ),
+        (200, NO_NUMBER, "is no Prometheus", "/api/v1/query"),
         (422, '{"status": "error", "error": "too many\\u001b samples"}', "refuses the query: too many", "shorter time"),
         (200, '{"status":"success","warnings":["' + "a" * (4 << 20) + '"]}', "more than 4 MiB", "ask for less"),
     ],

@@ -21,6 +21,8 @@ from muster.local.apiserver.http.request_handler import RequestHandler
 from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running, waiting
 
+ROLL = {"expected": 2, "arrived": 1, "missing": [1]}
+
 
 def soon(work: Callable[[], object], seconds: float = 0.3) -> None:
     """Do something while a command waits."""
@@ -51,7 +53,7 @@ def test_submit_and_wait_exits_with_the_outcome(call: Call, server: LocalServer,
     assert "Failed: too slow" in result.stderr
 
 
-def test_get_prints_a_table(call: Call, server: LocalServer, mine: str) -> None:
+def test_get_prints_a_table_and_wide_adds_columns(call: Call, server: LocalServer, mine: str) -> None:
     server.status(
         mine, phase="Assembling", reason="AwaitingRanks", message="1/2 ranks\n\x1b[31marrived", ready="1/2", restarts=1
     )
@@ -63,18 +65,16 @@ def test_get_prints_a_table(call: Call, server: LocalServer, mine: str) -> None:
     assert call("get", "-o", "name").stdout == "mine\n"
     assert [item["kind"] for item in json.loads(call("get", "-o", "json").stdout)["items"]] == ["Experiment"]
     assert yaml.safe_load(call("get", mine, "-o", "yaml").stdout)["metadata"]["name"] == "mine"
+    heading, row = call("get", "-o", "wide").stdout.splitlines()
+    assert heading.split()[-5:] == ["OPERATOR", "ACCELERATORS", "EPOCH", "STEP", "MESSAGE"]
+    assert "jax" in row
+    assert call("get", mine, "-o", "wide").stdout.startswith("default/mine  Assembling")
     empty = call("get", "-n", "kube-system")
     assert (empty.exit_code, empty.stdout) == (0, "")
 
 
 def test_get_name_prints_a_tree(call: Call, server: LocalServer, mine: str) -> None:
-    server.status(
-        mine,
-        phase="Assembling",
-        message="1/2 ranks arrived; missing rank 1",
-        ready="1/2",
-        roll={"expected": 2, "arrived": 1, "missing": [1]},
-    )
+    server.status(mine, phase="Assembling", message="1/2 ranks arrived; missing rank 1", ready="1/2", roll=ROLL)
     server.pod("mine-worker-0-0-x", labels(mine, 0), **running())
     server.pod("mine-worker-1-0-x", labels(mine, 1), phase="Pending")
     head, why, group, *members = call("get", mine).stdout.splitlines()
@@ -85,19 +85,15 @@ def test_get_name_prints_a_tree(call: Call, server: LocalServer, mine: str) -> N
         "    ├──   0  mine-worker-0-0-x  Running  on local",
         "    └──   1  mine-worker-1-0-x  Pending  missing from the roll  on local",
     ]
-    assert "default/nobody does not exist" in stderr_of(call, 1, "get", "nobody")
+    for words in (("get", "nobody"), ("get", "nobody", "-w")):
+        assert "default/nobody does not exist" in stderr_of(call, 1, *words)
 
 
 def test_explain_prints_cause_history_and_conditions(call: Call, server: LocalServer, mine: str) -> None:
-    server.status(
-        mine,
-        phase="Running",
-        message="2/2 ranks arrived",
-        epoch=1,
-        cause={"epoch": 0, "pod": "mine-worker-1-0-x", "rank": 1, "node": "a", "exitCode": 137, "signal": 9},
-        story=[{"time": "2026-01-01T00:00:00Z", "epoch": 0, "reason": "Started", "message": "starting 2 members"}],
-        conditions=[{"type": "Stuck", "status": "False", "reason": "NotStuck"}],
-    )
+    cause = {"epoch": 0, "pod": "mine-worker-1-0-x", "rank": 1, "node": "a", "exitCode": 137, "signal": 9}
+    story = [{"time": "2026-01-01T00:00:00Z", "epoch": 0, "reason": "Started", "message": "starting 2 members"}]
+    known = [{"type": "Stuck", "status": "False", "reason": "NotStuck"}]
+    server.status(mine, phase="Running", message="2/2 arrived", epoch=1, cause=cause, story=story, conditions=known)
     shown = call("explain", mine).stdout
     assert "Epoch 0 ended because rank 1 (mine-worker-1-0-x) ended with exit code 137 (SIGKILL) on node a" in shown
     assert "epoch 0  Started: starting 2 members" in shown
@@ -109,12 +105,7 @@ def test_explain_prints_cause_history_and_conditions(call: Call, server: LocalSe
 def test_explain_names_what_keeps_each_member_with_evidence_and_the_next_step(
     call: Call, server: LocalServer, mine: str
 ) -> None:
-    server.status(
-        mine,
-        phase="Assembling",
-        conditions=[{"type": "CoordinatorReady", "status": "True"}],
-        roll={"expected": 2, "arrived": 1, "missing": [1]},
-    )
+    server.status(mine, phase="Assembling", conditions=[{"type": "CoordinatorReady", "status": "True"}], roll=ROLL)
     server.pod("mine-worker-0-0-x", labels(mine, 0), **running())
     pulling = waiting("ImagePullBackOff", 'Back-off pulling image "registry/x:1"')
     server.pod("mine-worker-0-1-x", labels(mine, 1), **pulling)
@@ -143,20 +134,15 @@ def test_the_line_of_a_frozen_rank_says_so(call: Call, server: LocalServer, mine
 
 def test_logs_of_all_ranks_and_of_one(call: Call, server: LocalServer, mine: str) -> None:
     for rank in (0, 1):
-        server.pod(f"pod-{rank}", labels(mine, rank), **ended(0))
-        server.print(f"pod-{rank}", "one", "two", ends=True)
+        server.pod(f"pod-{rank}", labels(mine, rank), prints=("one", "two"), **ended(0))
     assert call("logs", mine).stdout == "rank 0 | one\nrank 1 | one\nrank 0 | two\nrank 1 | two\n"
     assert call("logs", mine, "--rank", 1, "--tail", 1).stdout == "two\n"
     assert call("logs", mine, "--rank", 7).exit_code == 1
     nothing = call("logs", mine, "--since", "1s")
     assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "no line was logged in that time\n")
     server.status(mine, phase="Succeeded")
-    assert sorted(call("logs", mine, "-f").stdout.splitlines()) == [
-        "rank 0 | one",
-        "rank 0 | two",
-        "rank 1 | one",
-        "rank 1 | two",
-    ]
+    followed = sorted(call("logs", mine, "-f").stdout.splitlines())
+    assert followed == ["rank 0 | one", "rank 0 | two", "rank 1 | one", "rank 1 | two"]
 
 
 def test_wait_exits_with_what_it_waited_for(call: Call, server: LocalServer, mine: str) -> None:
@@ -165,8 +151,10 @@ def test_wait_exits_with_what_it_waited_for(call: Call, server: LocalServer, min
     soon(lambda: server.status(mine, phase="Running", conditions=[{"type": "Assembled", "status": "True"}]))
     came = call("wait", mine, "--for", "condition=assembled", "--timeout", "1m")
     assert (came.exit_code, came.stdout) == (0, "mine Running\n")
+    assert call("wait", mine, "--for", "Running", "--timeout", "30").exit_code == 0
     soon(lambda: server.status(mine, phase="Failed", reason="BackoffLimitExceeded", message="no"))
-    assert call("wait", mine, "--for", "Restarting").exit_code == 1, "it can no longer come"
+    for phase in ("Restarting", "phase=running"):
+        assert call("wait", mine, "--for", phase).exit_code == 1, "it can no longer come"
     assert call("wait", mine).exit_code == 1
     assert json.loads(call("wait", mine, "-o", "json").stdout)["status"]["phase"] == "Failed"
 
@@ -180,10 +168,6 @@ def test_waiting_for_a_deletion_exits_with_0_when_there_is_nothing_left(
     assert "mine does not exist" in stderr_of(call, 0, "wait", mine, "--for=delete")
     assert call("wait", mine).exit_code == 1
     assert call("wait", mine, "--for=Assembled").exit_code == 1
-
-
-def test_a_watched_name_that_does_not_exist_is_an_error_at_once(call: Call, server: LocalServer) -> None:
-    assert "default/nobody does not exist" in stderr_of(call, 1, "get", "nobody", "-w")
 
 
 def test_cancel_sets_spec_cancel(call: Call, server: LocalServer, mine: str) -> None:
@@ -242,39 +226,16 @@ def test_what_has_ended_is_submitted_again_under_a_new_name(call: Call, server: 
     assert len(third) == len(new), "five characters take the place of five"
 
 
-def test_a_phase_can_be_waited_for(call: Call, server: LocalServer, mine: str) -> None:
-    soon(lambda: server.status(mine, phase="Running"))
-    assert call("wait", mine, "--for", "Running", "--timeout", "30").exit_code == 0
-    server.status(mine, phase="Failed", reason="Cancelled")
-    assert call("wait", mine, "--for", "phase=running", "--timeout", "30").exit_code == 1
-
-
 def test_what_has_ended_is_not_called_ready(call: Call, server: LocalServer, mine: str) -> None:
     server.status(mine, phase="Failed", reason="Cancelled", ready="2/2")
     assert "ready" not in call("get", mine).stdout
     assert call("get").stdout.splitlines()[1].split()[3] == "-"
 
 
-def test_wide_adds_columns(call: Call, server: LocalServer, mine: str) -> None:
-    server.status(mine, phase="Running", message="2/2 ranks arrived")
-    heading, row = call("get", "-o", "wide").stdout.splitlines()
-    assert heading.split()[-5:] == ["OPERATOR", "ACCELERATORS", "EPOCH", "STEP", "MESSAGE"]
-    assert "jax" in row
-    assert call("get", mine, "-o", "wide").stdout.startswith("default/mine  Running")
+FOLLOWED = ["get mine", "restart mine", "restart mine --rerun", "cancel mine", "cancel mine -o json", "submit FILE"]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "get mine",
-        "restart mine",
-        "restart mine --rerun",
-        "cancel mine",
-        "cancel mine -o json",
-        "wait mine --timeout 0",
-        "submit FILE",
-    ],
-)
+@pytest.mark.parametrize("line", [*FOLLOWED, "wait mine --timeout 0"])
 def test_a_request_that_no_musterd_follows_has_a_warning(
     call: Call, server: LocalServer, mine: str, manifest: Path, line: str
 ) -> None:
@@ -336,6 +297,6 @@ def test_the_time_that_a_tab_waits_for_the_cluster_is_not_spent_on_imports(serve
 def test_get_shows_the_address_that_a_debug_server_has_printed(call: Call, server: LocalServer) -> None:
     call("submit", "-", "--name", "mine", input=f"{MANIFEST.rstrip()}\n  debug: {{vscode: {{enabled: true}}}}\n")
     server.status("mine", phase="Running")
-    server.pod("pod-0", labels("mine", 0), **running())
-    server.print("pod-0", "   http://127.0.0.1:8888/lab?token=0f8fad5bd9cb", ends=True)
+    printed = ("   http://127.0.0.1:8888/lab?token=0f8fad5bd9cb",)
+    server.pod("pod-0", labels("mine", 0), prints=printed, **running())
     assert "debug server of rank 0: http://127.0.0.1:8888/lab?token=0f8fad5bd9cb\n" in call("get", "mine").stdout

@@ -12,7 +12,6 @@ from muster.client.subjects import UnknownKind, subject_of
 from muster.kinds.registry import WATCHED_KINDS
 from muster.kube.connection import Connection
 from muster.kube.execution import Executed
-from muster.local.apiserver.objects import object_store
 from muster.local.cluster import reduced_crd, run_kinds_crds
 from tests.cli.conftest import Call
 from tests.client.localserver import LocalServer, ended, running
@@ -27,10 +26,9 @@ def name_of(kind: str) -> str:
 
 
 @pytest.fixture
-def run(request: pytest.FixtureRequest, server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> str:
+def run(request: pytest.FixtureRequest, server: LocalServer, diagnosable: None) -> str:
     """The object and two of its three pods: rank 1 has failed. The name for the command line is returned."""
     kind: str = request.param
-    monkeypatch.setattr(object_store, "admit", lambda *_: None)
     wanted, subject = SAMPLES[kind], WATCHED_KINDS[kind].subject
     owner: list[dict[str, Any]] = []
     uid = ""
@@ -49,16 +47,9 @@ def run(request: pytest.FixtureRequest, server: LocalServer, monkeypatch: pytest
             owner = [{**known, "controller": True}]
     for rank, status in enumerate((running(), ended(3, "no such file"))):
         labels = {**wanted.pods[rank]} | ({wanted.uid_label: uid} if wanted.uid_label else {})
-        meta: dict[str, Any] = {"name": f"train-{rank}", "labels": labels, "annotations": dict(wanted.annotations)}
-        if owner:
-            meta["ownerReferences"] = owner
-        pod = {"kind": "Pod", "metadata": meta}
-        spec = {"containers": [{"name": wanted.container, "image": "none"}], "nodeName": "local"}
+        meta = {"annotations": dict(wanted.annotations), "ownerReferences": owner}
         status["containerStatuses"][0]["name"] = wanted.container
-        server.put("v1", "pods", "default", {**pod, "spec": spec})
-        server.put("v1", "pods", "default", {**pod, "status": status}, "status")
-    server.print("train-0", "step 7", ends=True)
-    server.print("train-1", "lost its data", ends=True)
+        server.pod(f"train-{rank}", labels, ("step 7", "lost its data")[rank : rank + 1], meta, **status)
     return name_of(kind)
 
 

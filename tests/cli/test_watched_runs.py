@@ -1,29 +1,27 @@
 """Runs of other controllers on the command line: what their objects and their pods say."""
 
+import io
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import pytest
+from rich.console import Console
 
 from muster.api.errors import ApiError, Forbidden, Throttled
 from muster.api.names import ANNOTATION_ABOUT
+from muster.cli.commands.contexts import ClusterAnswer, Listed
+from muster.cli.commands.several.top import Screen
 from muster.client import watching
-from muster.local.apiserver.objects import object_store
+from muster.kube.resources import ResourceClient
 from muster.state.vocabulary.subject import JOBSET
 from tests.cli.conftest import Call, stderr_of
+from tests.cli.diagnosed import INDEX, jobset
+from tests.cli.test_top import drawn
 from tests.client.localserver import LocalServer, ended, running
 
-RUNS: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Event",
-    "source": {"component": "muster"},
-    "reportingComponent": "muster",
-    "type": "Warning",
-    "reason": "Stuck",
-    "message": "1/3 ranks have arrived; missing 1, 2",
-}
-INDEX = "batch.kubernetes.io/job-completion-index"
+RUNS: dict[str, Any] = {"kind": "Event", "source": {"component": "muster"}, "reportingComponent": "muster"}
+RUNS |= {"type": "Warning", "reason": "Stuck", "message": "1/3 ranks have arrived; missing 1, 2"}
 TEMPLATE: dict[str, Any] = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}}
 PLAIN: dict[str, Any] = {"kind": "Job", "metadata": {"name": "plain"}, "spec": {"template": TEMPLATE}}
 
@@ -32,33 +30,24 @@ PLAIN: dict[str, Any] = {"kind": "Job", "metadata": {"name": "plain"}, "spec": {
 def pods(server: LocalServer) -> Callable[..., None]:
     """Makes a pod of each status, by index."""
 
-    def make(name: str, labels: dict[str, str], *statuses: dict[str, Any] | None, index: str = "", **meta: Any) -> None:
+    def make(name: str, labels: dict[str, str], *statuses: dict[str, Any], **meta: Any) -> None:
         for number, status in enumerate(statuses):
-            if status is None:
-                continue
-            metadata = {"name": f"{name}-{number}", "labels": labels, **meta}
-            if index:
-                metadata["labels"] = {**labels, index: str(number)}
-            pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
-            spec = {"containers": [{"name": "main", "image": "none"}], "nodeName": "local"}
-            server.put("v1", "pods", "default", {**pod, "spec": spec})
-            server.put("v1", "pods", "default", {**pod, "status": status}, "status")
+            server.pod(f"{name}-{number}", labels | {INDEX: str(number)}, meta=meta, **status)
 
     return make
 
 
 @pytest.fixture
-def job(server: LocalServer, pods: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> str:
-    """An indexed Job of three, of which one member fails and one has no pod. The local cluster admits no Jobs."""
-    monkeypatch.setattr(object_store, "admit", lambda *_: None)
+def job(server: LocalServer, pods: Callable[..., None], diagnosable: None) -> str:
+    """An indexed Job of three, of which one member fails and one has no pod."""
     metadata = {"name": "train", "labels": {"muster.dev/observe": "train"}}
     spec = {"completions": 3, "parallelism": 3, "completionMode": "Indexed", "template": TEMPLATE}
     made = server.put("batch/v1", "jobs", "default", {"metadata": metadata, "kind": "Job", "spec": spec})
     uid = made["metadata"]["uid"]
     labels = {"batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": "train"}
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": uid, "controller": True}
-    pods("train", labels, running(), ended(3, "no such file"), index=INDEX, ownerReferences=[owner])
-    pods("other", {**labels, "batch.kubernetes.io/controller-uid": "another"}, running(), index=INDEX)
+    pods("train", labels, running(), ended(3, "no such file"), ownerReferences=[owner])
+    pods("other", {**labels, "batch.kubernetes.io/controller-uid": "another"}, running())
     return "job/train"
 
 
@@ -85,15 +74,11 @@ def uid_of(call: Call, name: str) -> str:
 
 
 def test_get_shows_the_members_of_a_job(call: Call, job: str) -> None:
-    shown = call("get", job)
-    assert shown.exit_code == 0, shown.stderr
-    assert "default/job/train" in shown.stdout
-    assert "1/3 ready" in shown.stdout
-    assert "0  train-0  Running" in shown.stdout
-    assert "1  train-1  Error" in shown.stdout
-    assert "rank 1 (train-1) ended with exit code 3" in shown.stdout
-    assert "other-0" not in shown.stdout
-    assert "Watched, not run, by Muster" in shown.stdout
+    shown = call("get", job).stdout
+    assert "1  train-1  Error" in shown
+    assert "rank 1 (train-1) ended with exit code 3" in shown
+    assert "other-0" not in shown
+    assert "Watched, not run, by Muster" in shown
     assert json.loads(call("get", "jobs/train", "-o", "json").stdout)["kind"] == "Job"
 
 
@@ -131,36 +116,19 @@ def test_a_pod_that_runs_after_the_end_of_its_run_is_not_reported_to_stop(
     assert "grace period" not in shown
 
 
-def ring(server: LocalServer, pods: Callable[..., None], **metadata: Any) -> str:
-    """A JobSet of two that run."""
-    template = {"spec": {"completions": 2, "parallelism": 2, "completionMode": "Indexed"}}
-    spec = {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": template}]}
-    body = {"kind": "JobSet", "metadata": {"name": "ring", **metadata}, "spec": spec}
-    made = server.put(JOBSET.api_version, JOBSET.plural, "default", body)
-    prefix = "jobset.sigs.k8s.io/"
-    labels = {f"{prefix}jobset-name": "ring", f"{prefix}jobset-uid": made["metadata"]["uid"]}
-    labels |= {f"{prefix}replicatedjob-name": "workers", f"{prefix}job-index": "0"}
-    pods("ring-workers", labels, running(), running(), index=INDEX)
-    return "jobset/ring"
-
-
-def test_a_run_that_is_being_deleted_is_what_its_pods_are(
-    call: Call, server: LocalServer, pods: Callable[..., None]
-) -> None:
-    name = ring(server, pods, finalizers=["example.org/keeps"])
-    server.drop(JOBSET.api_version, JOBSET.plural, "default", "ring")
+def test_a_run_that_is_being_deleted_is_what_its_pods_are(call: Call, server: LocalServer) -> None:
+    name = jobset(server, finalizers=["example.org/keeps"])
+    server.drop(JOBSET.api_version, JOBSET.plural, "default", "train")
     shown = call("get", name).stdout
-    assert "default/jobset/ring  Running" in shown
-    left = "2 pods still run (first: ring-workers-0), and what they hold is not free"
+    assert "default/jobset/train  Running" in shown
+    left = "3 pods still run (first: train-workers-0-0), and what they hold is not free"
     assert f"being deleted; held by the finalizer example.org/keeps; {left}" in shown
 
 
-def test_who_has_arrived_at_the_coordinator_of_a_jobset_is_left_to_diagnose(
-    call: Call, server: LocalServer, pods: Callable[..., None]
-) -> None:
-    shown = call("get", ring(server, pods, annotations={"muster.dev/operator": "jax"})).stdout
-    assert "default/jobset/ring  Running  JobSet, epoch 0, 2/2 ready" in shown
-    assert "; muster diagnose jobset/ring -n default asks its coordinator who has arrived" in shown
+def test_who_has_arrived_at_the_coordinator_of_a_jobset_is_left_to_diagnose(call: Call, server: LocalServer) -> None:
+    shown = call("get", jobset(server, 1)).stdout
+    assert "default/jobset/train  Running  JobSet, epoch 0, 3/3 ready" in shown
+    assert "; muster diagnose jobset/train -n default asks its coordinator who has arrived" in shown
 
 
 @pytest.mark.parametrize("reason", ["MemberFailed", "FailedDeleteHeadPod", "NotStuck", "Running"])
@@ -188,31 +156,28 @@ def test_list_shows_jobs_with_the_label(call: Call, server: LocalServer, job: st
 
 def test_labelled_pods_are_one_run(call: Call, pods: Callable[..., None]) -> None:
     note = {"muster.dev/size": "4"}
-    pods("mine", {"muster.dev/observe": "mine"}, running(), None, running(), annotations=note)
+    pods("mine", {"muster.dev/observe": "mine"}, running(), running(), annotations=note)
     shown = call("get", "pods/mine")
     assert shown.exit_code == 0, shown.stderr
     assert "2/4 ready" in shown.stdout
-    assert "ranks 1, 3 have no pod" in shown.stdout
+    assert "ranks 2-3 have no pod" in shown.stdout
     assert call("list", "--kind", "pods", "-o", "name").stdout == "pods/mine\n"
-    missing = call("get", "pods/none")
-    assert missing.exit_code == 1
-    assert "no pod of namespace default has the label muster.dev/observe=none" in missing.stderr
+    none = "no pod of namespace default has the label muster.dev/observe=none"
+    assert none in stderr_of(call, 1, "get", "pods/none")
 
 
 def test_what_is_not_there_is_reported(call: Call, server: LocalServer, job: str) -> None:
-    gone = call("explain", "job/gone")
-    assert gone.exit_code == 1
-    assert "Job default/gone does not exist" in gone.stderr
-    unknown = call("get", "rayjob/train")
-    assert unknown.exit_code == 1
-    assert "does not know RayJob objects: its CRD is not installed" in unknown.stderr
+    assert "Job default/gone does not exist" in stderr_of(call, 1, "explain", "job/gone")
+    unknown = "does not know RayJob objects: its CRD is not installed"
+    assert unknown in stderr_of(call, 1, "get", "rayjob/train")
 
 
-def test_what_would_change_or_follow_it_names_the_command_that_does(call: Call, job: str) -> None:
+def test_what_would_change_or_follow_it_names_the_command_that_does(call: Call, server: LocalServer, job: str) -> None:
     for words, instead in (
         (("wait", job), "kubectl wait"),
         (("delete", job, "--yes"), "delete it with kubectl"),
         (("get", job, "--watch"), "`muster get` shows it once"),
+        (("get", jobset(server), "--watch"), "`muster get` shows it once"),
         (("logs", job, "-f"), "follow it with kubectl"),
     ):
         refused = call(*words)
@@ -308,12 +273,54 @@ def test_pods_that_may_not_be_read_are_not_called_absent(
     assert "has no pod" not in error
 
 
-def test_a_jobset_of_another_controller_is_not_followed_as_if_muster_ran_it(
-    call: Call, server: LocalServer, pods: Callable[..., None]
-) -> None:
-    assert "`muster get` shows it once" in stderr_of(call, 1, "get", ring(server, pods), "--watch")
-
-
 def test_a_watch_of_a_kind_that_the_cluster_lacks_names_that_kind(call: Call, server: LocalServer) -> None:
     server.remove_kind("jobsets.jobset.x-k8s.io")
     assert "does not know JobSet objects" in stderr_of(call, 1, "list", "--watch", "--kind", "jobset")
+
+
+LEFT_OUT = "runs of other controllers that are Stuck are not shown"
+
+
+@pytest.fixture
+def denied(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Refuses to list the objects of a kind."""
+    allowed = ResourceClient.list
+
+    def deny(kind: str) -> None:
+        async def refusing(self: ResourceClient, path: str, params: Mapping[str, str] | None = None) -> Any:
+            if path.endswith(f"/{kind}"):
+                raise Forbidden(f'{kind} is forbidden: User "ann" cannot list resource "{kind}"', status=403)
+            return await allowed(self, path, params)
+
+        monkeypatch.setattr(ResourceClient, "list", refusing)
+
+    return deny
+
+
+@pytest.mark.parametrize("kind", ["events", "jobs"])
+@pytest.mark.parametrize("verb", ["list", "get", "top"])
+def test_a_table_without_them_names_the_right_once(
+    call: Call, server: LocalServer, job: str, mine: str, denied: Callable[[str], None], verb: str, kind: str
+) -> None:
+    event(server, uid_of(call, job), "Job", "2099-01-01T00:00:00Z")
+    allowed = call(verb)
+    assert job in allowed.stdout
+    assert "without list" not in allowed.stderr
+    denied(kind)
+    shown = call(verb)
+    assert (shown.exit_code, shown.stderr) == (0, f"without list of {kind}: {LEFT_OUT}\n")
+    assert "mine" in shown.stdout
+    assert "without list" not in call(verb, "-o", "name").stderr, "it lists none of them"
+
+
+def test_a_cluster_is_named_with_what_may_not_be_read_of_it(
+    call: Call, server: LocalServer, mine: str, denied: Callable[[str], None]
+) -> None:
+    denied("events")
+    assert f"muster-local: without list of events: {LEFT_OUT}\n" in call("list", "--contexts", "muster-local").stderr
+
+
+def test_a_screen_has_the_line_above_its_table() -> None:
+    screen = Screen(Console(file=io.StringIO(), width=100, height=24), (), over=False)
+    screen.take("", ClusterAnswer("", Listed((), (), (f"without list of events: {LEFT_OUT}",))))
+    assert drawn(screen).startswith(f"without list of events: {LEFT_OUT}\n")

@@ -38,7 +38,7 @@ REPLAYED: Final = {
 
 def exits(server: LocalServer) -> str:
     """A JobSet of two: rank 1 has exited with 7."""
-    name = jobset(server, port=1, size=2)
+    name = jobset(server, 1, size=2)
     body = {"kind": "Pod", "metadata": {"name": "train-workers-0-1"}, "status": ended(7)}
     server.put("v1", "pods", "default", body, "status")
     return name
@@ -96,6 +96,6 @@ def test_what_is_quoted_of_muster_diagnose_is_printed(call: Call, server: LocalS
     size, made = DIAGNOSED[begins]
     with beside(server, FakeCoordinator(3)) as coordinator:
         server.do(lambda: coordinator.arrive(0, 1))
-        name = made(server) if made is not None else jobset(server, port=coordinator.port, size=size)
+        name = made(server) if made is not None else jobset(server, coordinator.port, size=size)
         shown = call("diagnose", name)
     assert row(begins)[0] in shown.stdout, shown.output
