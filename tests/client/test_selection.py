@@ -61,3 +61,9 @@ def test_the_latest_attempt_of_the_latest_epoch_is_shown() -> None:
     for order in (lives, lives[::-1]):
         found = newest(member_of(pod(*life)) for life in order)
         assert [(member.rank, member.epoch, member.attempt) for member in found.values()] == [(0, 1, 0), (1, 1, 2)]
+
+
+def test_a_pod_that_goes_is_not_shown_beside_the_one_that_replaces_it() -> None:
+    pods = [pod(0, 1, 0, uid="goes", deletionTimestamp="2026-01-01T00:00:00Z"), pod(0, 1, 0, uid="new")]
+    for order in (pods, pods[::-1]):
+        assert [member.uid for member in newest(map(member_of, order)).values()] == ["new"]

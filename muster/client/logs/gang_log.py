@@ -46,7 +46,7 @@ def newest(members: Iterable[Member]) -> dict[int, Member]:
     for member in members:
         held = best.get(member.rank)
         life = member.epoch, member.attempt
-        if held is None or (held.epoch, held.attempt, held.terminating) < (*life, not member.terminating):
+        if held is None or (held.epoch, held.attempt, not held.terminating) < (*life, not member.terminating):
             best[member.rank] = member
     return dict(sorted(best.items()))
 
