@@ -1,6 +1,7 @@
 """The rooms are folders of the package, and the links at the top of the repository are for readers only."""
 
 import ast
+import tomllib
 
 import pytest
 
@@ -31,3 +32,15 @@ def test_no_room_is_imported_by_its_bare_name() -> None:
         if name.split(".")[0] in ROOMS
     ]
     assert bare == []
+
+
+def test_what_tests_import_is_copied_for_the_mutants() -> None:
+    """``make mutants`` plays them in a copy, and ends where one cannot be imported."""
+    copied = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]["also_copy"]
+    imported = {
+        node.module.split(".")[0]
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module
+    }
+    assert imported & {"benchmarks", "deploy", "examples", "muster", "tools"} <= set(copied)
