@@ -37,7 +37,7 @@ def test_the_link_downloads_the_bundle_and_the_page_stays_live(browse: Open, tmp
         file = tmp_path / "vision-vit-huge.tar.gz"
         until(browser, lambda _: file.exists())
         assert '"name":"vit-huge"' in file.read_text()
-        assert '"token":"anns"' in file.read_text()
+        assert '"authorization":"Bearer anns"' in file.read_text()
         live(browser)
         assert browser.execute_script("return window.loadedOnce === true")
         assert complaints(browser) == []

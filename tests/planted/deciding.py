@@ -1,6 +1,5 @@
 """Bugs in decisions: epochs, failures, the barrier, clocks."""
 
-import dataclasses
 from typing import Any
 
 from msgspec.structs import replace
@@ -94,7 +93,7 @@ def cancelled_pods_stay(end: Any, context: Context) -> list[StopPods | DeletePod
 @instead_of(barrier, "sweep")
 def endless_grace(sweep: Any, context: Context) -> list[DeletePods]:
     """Survivors of a broken gang get an hour of grace, which those that ignore SIGTERM use."""
-    return [dataclasses.replace(each, grace=3600) for each in sweep(context)]
+    return [replace(each, grace=3600) for each in sweep(context)]
 
 
 @bug(Hunt("clean", "survivors-hang"), shown_by="is not asked to go")
