@@ -10,7 +10,7 @@ create.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
@@ -46,6 +46,8 @@ def _segment(name: str) -> str:
 
 
 T = TypeVar("T")
+P = ParamSpec("P")
+Send = Callable[Concatenate[str, str, P], Awaitable[Answer]]
 
 
 class OwnerReference(msgspec.Struct, frozen=True, gc=False):
@@ -100,9 +102,9 @@ def read(answer: Answer, kind: type[T], request: str) -> T:
         ) from error
 
 
-async def ask(send: Callable[..., Awaitable[Answer]], method: str, path: str, kind: type[T], **options: Any) -> T:
+async def ask(send: Send[P], method: str, path: str, kind: type[T], *rest: P.args, **options: P.kwargs) -> T:
     """Send a request by ``Transport.request``, and decode its answer. Raises ``ApiError``, as both do."""
-    return read(await send(method, path, **options), kind, f"{method} {path}")
+    return read(await send(method, path, *rest, **options), kind, f"{method} {path}")
 
 
 PAGE = 500

@@ -183,8 +183,7 @@ class Credentials:
             return self._identity
         if self._reading is None:
             self._reading = asyncio.create_task(self._read(), name="credentials")
-            # A waiting caller gets the error from the task, else the next request reads again.
-            self._reading.add_done_callback(mark_seen)
+            self._reading.add_done_callback(mark_seen)  # who waits gets its error, else the next request reads again
         reading = self._reading
         try:
             return await asyncio.shield(reading)

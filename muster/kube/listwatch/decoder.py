@@ -225,10 +225,9 @@ class Projection(Generic[D, T]):
     def _add(self, objects: dict[str, T], problems: list[str], document: D) -> None:
         try:
             obj = self._flatten(document)
+            objects[obj.uid] = obj
         except Exception as error:  # noqa: BLE001 - no object may make the list unreadable
             problems.append(_problem(error))
-        else:
-            objects[obj.uid] = obj
 
     def _raw_items(self, body: bytes) -> tuple[list[msgspec.Raw], _ListMeta]:
         """Return the items, each by itself: invalid text in one does not make the others unreadable."""
