@@ -227,9 +227,9 @@ class Entries(dict[str, Entry]):
         super().__setitem__(uid, entry)
         self._uids[_name(entry)] = uid
 
-    def pop(self, uid: str) -> None:  # type: ignore[override]
+    def discard(self, uid: str) -> None:
         """Remove the entry of that uid, if there is one."""
-        entry = super().pop(uid, None)
+        entry = self.pop(uid, None)
         if entry is not None and self._uids.get(_name(entry)) == uid:
             del self._uids[_name(entry)]
 

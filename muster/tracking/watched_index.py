@@ -266,7 +266,7 @@ class WatchedIndex:
         if entry is None or entry.watched is None:
             return
         self._gone(uid)
-        self._entries.pop(uid)
+        self._entries.discard(uid)
         self._made.forget(uid)
         for owner in entry.watched.claims:
             if self._claimants.get((entry.seen.namespace, owner)) == uid:

@@ -97,7 +97,7 @@ class ExperimentIndex:
             self.elsewhere[new.uid] = shown
             self.wanted(new.uid)  # for the page; its step finds nothing to do
         elif either := new or old:
-            self.elsewhere.pop(either.uid)
+            self.elsewhere.discard(either.uid)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         """Take in a new, changed or deleted pod. Pods that no Experiment controls are ignored."""
@@ -332,7 +332,7 @@ class ExperimentIndex:
 
     def _forget(self, gone: ExperimentRecord) -> None:
         self.gone(gone.uid)
-        self.entries.pop(gone.uid)
+        self.entries.discard(gone.uid)
         self._drop((gone.namespace, gone.uid))
         if self.orphans(gone.uid):
             self.wanted(gone.uid)
