@@ -208,11 +208,8 @@ def _seen(context: Context) -> Stuck | None:
     message = "; ".join(dict.fromkeys(filter(None, _evidence(context, found, ranks))))
     pod = context.tally.members.get(ranks[0]) if ranks else None
     subject = found.node or (pod.name if pod is not None else "")
-    since = (
-        hangs.since
-        if found.cause in (Causes.HUNG, Causes.COLLECTIVE_BEHIND) and hangs is not None
-        else _since(context, found.cause)
-    )
+    hung = hangs if found.cause in (Causes.HUNG, Causes.COLLECTIVE_BEHIND) else None
+    since = hung.since if hung is not None else _since(context, found.cause)
     return Stuck(found.cause.value, message, to_ranges(ranks), since, subject=subject)
 
 

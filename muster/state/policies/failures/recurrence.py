@@ -18,10 +18,10 @@ exit code 1 or 255, a SIGKILL or a SIGTERM without last words, and members that 
 platform does, and restarts that people ask for, neither count nor end the row.
 
 The gang *advanced* between two failures if its best step rose by more than it makes while a rank writes two values (20
-s of work): a step is read some seconds late, and checkpoints are further apart. A gang whose steps are known may also
-advance while none are read, which it does after ``STALE`` seconds of work. If no steps are known, 5 minutes of work are
-an advance (``PROGRESS``). The first steps that are read are one, too: the epochs before may have come as far or not.
-What may be an advance counts as one: a false verdict is worse than none.
+s of work): a step is read some seconds late, and checkpoints are further apart. Where a best step is known, ``STALE``
+seconds at the end of an epoch without a read step may be an advance. Where none is, 5 minutes of work are one
+(``PROGRESS``), and so are the first steps that are read: the epochs before may have come as far or not. What may be an
+advance counts as one: a false verdict is worse than none.
 
 From ``sameFailureLimit`` equal failures on, the gang is ``Stuck`` with ``SameFailureAgain``, until it advances. That is
 reported and changes nothing, unless the spec lets it end the experiment. The record holds the row, so daemons that take
@@ -256,13 +256,11 @@ def _work(context: Context, cause: Cause) -> int:
 
 def _came_further(context: Context, cause: Cause, work: int) -> bool:
     """Return True if the epoch may have advanced beyond the ones before."""
-    best, reached, advanced = context.record.best_step, _reached(context), _advanced(context)
-    if best is None and reached is not None:
-        return True  # no step of the epochs before was read: nothing shows that it came no further
-    if best is None:
-        unseen = context.record.assembled_at is None
-        return work >= (UNSEEN_PROGRESS if unseen else PROGRESS)
-    return bool(advanced) or (work if reached is None else cause.at - reached.at) > STALE
+    reached, record = _reached(context), context.record
+    if record.best_step is None:  # steps, if this epoch has some, may be further than the epochs before came
+        return reached is not None or work >= (UNSEEN_PROGRESS if record.assembled_at is None else PROGRESS)
+    unread = work if reached is None else cause.at - reached.at
+    return unread > STALE or bool(_advanced(context))
 
 
 def _advanced(context: Context) -> bool | None:
