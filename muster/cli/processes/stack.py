@@ -167,7 +167,7 @@ async def local_stack(
     for log in (home.cluster_log, home.daemon_log):
         log.unlink(missing_ok=True)
     options = [
-        *("--workspace", str(Path.cwd())),
+        *("--workspace", str(Path.cwd())),  # the project in this directory takes the place of an image
         *(("--port", str(port)) if port else ()),
         *(("--fresh",) if fresh else ()),
         *(("--memory-only",) if memory_only else ()),

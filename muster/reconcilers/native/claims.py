@@ -118,8 +118,8 @@ async def _create(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal:
 
 async def _find(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal | None:
     """Return the resourceVersion of the claim, the refusal for an unusable one, or None if there is none."""
+    path = core(plan.namespace, RESOURCE, claim.name)
     try:
-        path = core(plan.namespace, RESOURCE, claim.name)
         answer = await ask(calls.do, "GET", path, Found)
     except NotFound:
         return None
