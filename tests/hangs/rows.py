@@ -105,8 +105,9 @@ class Row:
 
     def _says(self, victim: int) -> tuple[str, ...]:
         place = rf"\brank {victim} (?:is in \S+ \({places_of(self.way)}\)|does not respond \(last seen in )"
-        waits = rf"\b\d of {self.size} ranks wait in \w+ #\d+ \(default_pg\); rank {victim} has"
-        apart = rf"\b1 of 2 ranks wait in \w+ #\d+ \(process group 1\); rank {victim} has"  # of ranks 0 and 1
+        wait = rf"(?:1 of {self.size} ranks waits|[2-9] of {self.size} ranks wait)"
+        waits = rf"\b{wait} in \w+ #\d+ \(default_pg\); rank {victim} has"
+        apart = rf"\b1 of 2 ranks waits in \w+ #\d+ \(process group 1\); rank {victim} has"  # of ranks 0 and 1
         entered = (
             rf"{waits} entered only \d+",
             *(rf"{each} stopped reporting" for each in (waits, apart)),

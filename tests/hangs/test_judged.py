@@ -13,6 +13,11 @@ from tests.hangs.world import Gang, Said
 LINE = ways.sleeps.__code__.co_firstlineno + 1
 PLACE = f"no progress since 08:18:47Z: rank 1 is in sleeps (ways.py:{LINE}); the other 2 are in process_allgather"
 ENTERED = "2 of 3 ranks wait in all_reduce #42 (default_pg); rank 1 has entered only 41"
+TORN = "; ".join(
+    f"1 of {size} ranks waits in {operation} ({group}); rank 1 has stopped reporting"
+    for size, operation, group in ((3, "all_reduce #66", "default_pg"), (2, "broadcast #14", "process group 1"))
+)
+"""Each rank that works waits for rank 1 in another group."""
 MIXED = "rank 1 called all_gather #7 (default_pg), ranks 0, 2 called all_reduce #7"
 SILENT = "no rank has printed a line or made a step for 12 min (usual: 4 s)"
 BY_PLACE, BY_RECORD = jax(Channel.ASSIST, "sleeps", Shown.PLACES), torch(Channel.ASSIST, "sleeps", Shown.RECORDER)
@@ -30,6 +35,8 @@ BY_PLACE, BY_RECORD = jax(Channel.ASSIST, "sleeps", Shown.PLACES), torch(Channel
         (jax(Channel.REPORT, "sleeps", Shown.STEPS), "no step since then (last step 18)", False),
         (BY_RECORD, ENTERED, True),
         (BY_RECORD, ENTERED.replace("rank 1", "ranks 1-2"), False),
+        (BY_RECORD, TORN, True),
+        (BY_RECORD, TORN.replace("waits", "wait"), False),
         (torch(Channel.ASSIST, "leaves_early", Shown.MISMATCH), MIXED, True),
         (torch(Channel.ASSIST, "leaves_early", Shown.MISMATCH), MIXED.replace("rank 1", "rank 0"), False),
         (torch(Channel.ASSIST, "leaves_early", Shown.MISMATCH), ENTERED, False),
