@@ -52,6 +52,18 @@ async def test_a_member_that_does_not_start_is_stuck(
     await here.is_stuck("run", reason, pattern, 240)  # Muster itself waits for 60 s before it calls most of this Stuck
 
 
+async def test_why_a_pod_has_no_volume_is_read_in_an_event(here: Site) -> None:
+    await here.submit("run", "rank=1: pull 900\n*: run 900")
+    pods = await eventually(lambda: here.pods("run"), holds=lambda found: len(found) == 2)
+    about = {key: pods[1]["metadata"][key] for key in ("namespace", "name", "uid")}
+    event = {"reason": "FailedMount", "type": "Warning", "source": {"component": "kubelet"}}
+    event |= {"message": "MountVolume.MountDevice failed for volume data: rpc error: code = Internal"}
+    event |= {"metadata": {"name": "run-mount"}, "involvedObject": {"kind": "Pod", **about}}
+    here.row.happens("a kubelet writes in an Event that it cannot mount a volume")
+    await here.request("POST", core(here.namespace, "events"), event)
+    await here.says("run", r"^Assembling \S+ .*rank 1 .*a volume cannot be mounted on node", 240)  # read after a minute
+
+
 @pytest.mark.core
 async def test_a_lost_node_is_a_disruption_and_its_return_lets_the_gang_start(here: Site) -> None:
     taints = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
