@@ -175,6 +175,8 @@ def works(context: Context) -> bool:
 
 
 def _may_hang(context: Context) -> bool:
+    if context.tally.failed and context.record.stuck_reason not in HANGS:
+        return False  # the others wait for the member that has failed; a hang of before may be why it has
     return works(context) and not (context.probe is not None and context.probe.leaving)
 
 

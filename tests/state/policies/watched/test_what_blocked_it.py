@@ -85,17 +85,43 @@ def test_a_resumed_run_does_not_end_for_what_happened_before_its_suspension() ->
 
 
 def reporting() -> Story:
-    """A gang at work whose programs have reported steps, and then none for so long that it is Hung."""
+    """A gang at work whose programs have reported steps."""
     story = Story(plan(engine=Engine.WATCH))
     story.view.own = OwnState()
     story.look()
     at_work(story)
     for step in range(60):
         steps(story, step)
-    for _ in range(30):
-        steps(story, 60)
+    return story
+
+
+def hung() -> Story:
+    """A gang whose programs have reported no step for so long that it is Hung."""
+    story = reporting()
+    silent(story)
     assert story.kept.stuck_reason == "Hung"
     return story
+
+
+def silent(story: Story, seconds: int = 90) -> None:
+    for _ in range(0, seconds, 3):
+        steps(story, 60)
+
+
+def test_a_gang_does_not_hang_while_a_member_of_it_has_failed() -> None:
+    story = reporting()
+    silent(story, 30)
+    story.end(1, 1)
+    silent(story)
+    assert [line.partition(":")[0] for line in lines(story, "Stuck")] == ["MemberFailed"]
+    assert story.cause.rank == 1
+
+
+def test_a_hang_in_which_a_member_fails_goes_on_and_is_what_blocked_the_gang() -> None:
+    story = hung()
+    story.end(1, 1)
+    story.look(1)
+    assert (story.kept.stuck_reason, story.cause.rank) == ("Hung", 1)
 
 
 def at_work(story: Story) -> None:
@@ -117,7 +143,7 @@ def steps(story: Story, step: int) -> None:
 
 
 def test_a_resumed_run_does_not_hang_by_the_reports_of_before_its_suspension() -> None:
-    story = reporting()
+    story = hung()
     suspended(story)
     story.view.own = OwnState()
     story.look(60)
