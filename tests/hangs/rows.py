@@ -108,10 +108,7 @@ class Row:
         wait = rf"(?:1 of {self.size} ranks waits|[2-9] of {self.size} ranks wait)"
         waits = rf"\b{wait} in \w+ #\d+ \(default_pg\); rank {victim} has"
         apart = rf"\b1 of 2 ranks waits in \w+ #\d+ \(process group 1\); rank {victim} has"  # of ranks 0 and 1
-        entered = (
-            rf"{waits} entered only \d+",
-            *(rf"{each} stopped reporting" for each in (waits, apart)),
-        )
+        entered = (rf"{waits} entered only \d+", *(rf"{each} stopped reporting" for each in (waits, apart)))
         step = rf"\brank {victim} at \d+\)"
         return {Shown.PLACES: (place,), Shown.RECORDER: entered}.get(self.shown, (step, place, *entered))
 

@@ -70,9 +70,9 @@ def by_steps(context: Context) -> Hang | None:
     progress = context.view.progress_of(context.record.epoch)
     if progress is None or not progress.hung or not _may_hang(context) or bridges(context, progress):
         return None
-    stand = context.view.places_of(context.record.epoch)
     behind = () if progress.slowest is None else (progress.slowest,)
-    return Hang(HUNG, (*behind, *_outliers(stand)), progress.moved_at, progress)
+    apart = _outliers(context.view.places_of(context.record.epoch))
+    return Hang(HUNG, (*behind, *apart), progress.moved_at, progress)
 
 
 def by_places(context: Context) -> Hang | None:
@@ -85,10 +85,8 @@ def by_places(context: Context) -> Hang | None:
         return None
     if not _look_well(context, apart := _outliers(stand)):
         return None
-    if progress is None:
-        return Hang(HUNG, apart, stand.still_since, stand)
-    behind = () if progress.slowest is None else (progress.slowest,)
-    return Hang(HUNG, (*behind, *apart), progress.moved_at, stand)
+    behind = () if progress is None or progress.slowest is None else (progress.slowest,)
+    return Hang(HUNG, (*behind, *apart), stand.still_since if progress is None else progress.moved_at, stand)
 
 
 def due(context: Context) -> float | None:
@@ -130,9 +128,8 @@ def over(context: Context, before: Record) -> bool:
 def slow(context: Context) -> Arrivals | None:
     """Return the ranks that come last to the collectives of a gang that makes progress; None if none do or may."""
     seen = context.view.arrivals_of(context.record.epoch)
-    if seen is None or not seen.last or not seen.hold(context.now) or not _may_hang(context):
-        return None
-    return None if of(context) else seen
+    shown = seen is not None and seen.last and seen.hold(context.now) and _may_hang(context)
+    return seen if shown and of(context) is None else None
 
 
 def awaited(context: Context) -> Awaited | None:
