@@ -6,14 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.values.durations import (
-    MAX_LENGTH,
-    MAX_SECONDS,
-    PATTERN,
-    DurationError,
-    format_duration,
-    parse_duration,
-)
+from muster.api.values.durations import MAX_LENGTH, MAX_SECONDS, PATTERN, DurationError, format_duration, parse_duration
 
 
 @pytest.mark.parametrize(

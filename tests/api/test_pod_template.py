@@ -160,11 +160,7 @@ OWNED = [
         "metadata.labels['app.kubernetes.io/managed-by']",
         "Muster sets this key",
     ),
-    (
-        "metadata: {annotations: {a.muster.dev/b: x}}",
-        "metadata.annotations['a.muster.dev/b']",
-        "Muster sets this key",
-    ),
+    ("metadata: {annotations: {a.muster.dev/b: x}}", "metadata.annotations['a.muster.dev/b']", "Muster sets this key"),
     ("spec: {hostname: a}", "spec.hostname", "a host name of its own"),
     ("spec: {subdomain: a}", "spec.subdomain", "a host name of its own"),
     ("spec: {setHostnameAsFQDN: true}", "spec.setHostnameAsFQDN", "a host name of its own"),
@@ -181,11 +177,7 @@ OWNED = [
     ("spec: {volumes: [{name: shm, emptyDir: {}}]}", "spec.volumes[0].name", "a volume that Muster adds"),
     ("spec: {volumes: [{name: claim-0, emptyDir: {}}]}", "spec.volumes[0].name", "a volume that Muster adds"),
     ("spec: {initContainers: [{name: main}]}", "spec.initContainers[0].name", "the member's own container"),
-    (
-        "spec: {containers: [{name: log, restartPolicy: Always}]}",
-        "spec.containers[0].restartPolicy",
-        "init container",
-    ),
+    ("spec: {containers: [{name: log, restartPolicy: Always}]}", "spec.containers[0].restartPolicy", "init container"),
 ]
 
 

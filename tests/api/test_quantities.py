@@ -6,14 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.values.quantities import (
-    QuantityError,
-    cpu,
-    exact,
-    format_quantity,
-    gigabytes,
-    parse_quantity,
-)
+from muster.api.values.quantities import QuantityError, cpu, exact, format_quantity, gigabytes, parse_quantity
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from muster.api.values.rank_ranges import check_ranges, from_ranges, to_ranges
 
 
 @pytest.mark.parametrize(
-    ("numbers", "text"),
-    [((), ""), ((0,), "0"), ((0, 1), "0-1"), ((0, 1, 2, 3, 7), "0-3,7"), ((2, 4, 5, 9), "2,4-5,9")],
+    ("numbers", "text"), [((), ""), ((0,), "0"), ((0, 1), "0-1"), ((0, 1, 2, 3, 7), "0-3,7"), ((2, 4, 5, 9), "2,4-5,9")]
 )
 def test_numbers_are_written_as_ascending_ranges(numbers: tuple[int, ...], text: str) -> None:
     assert to_ranges(numbers) == text

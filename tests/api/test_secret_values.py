@@ -6,15 +6,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from muster.api.values.secrets import (
-    LONGEST,
-    MOST,
-    MOST_CHARACTERS,
-    REMOVED,
-    SHORTEST,
-    secrets_in,
-    without_values,
-)
+from muster.api.values.secrets import LONGEST, MOST, MOST_CHARACTERS, REMOVED, SHORTEST, secrets_in, without_values
 from tests.bounds.test_bounds import steps
 
 VALUE = "k9#mQ2/vL+7x"

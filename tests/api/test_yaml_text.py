@@ -99,11 +99,7 @@ HOSTILE = {
     "empty": ("", "1:1: the file is empty", 4),
     "comments only": ("# nothing\n" * 20, "1:1: the file is empty", 4),
     "not closed": ('a: "b', "not YAML: ", 12),
-    "quote not closed": (
-        'a: "b\nc:\n  - 1\nd: "e"\n',
-        "close the quote that line 1 opens, or check",
-        12,
-    ),
+    "quote not closed": ('a: "b\nc:\n  - 1\nd: "e"\n', "close the quote that line 1 opens, or check", 12),
     "wrong indentation": ("a: 1\n  b: 2\n", "2:4: not YAML: mapping values are not allowed", 12),
 }
 

@@ -281,11 +281,7 @@ def test_of_a_thousand_experiments_as_many_are_drawn_as_the_screen_has_lines() -
     assert not COLOUR.search("".join(drawn))
 
 
-SAID = {
-    "devices": [{"resource": "nvidia.com/gpu", "count": 32}],
-    "roll": ROLL,
-    "restarts": 2,
-}
+SAID = {"devices": [{"resource": "nvidia.com/gpu", "count": 32}], "roll": ROLL, "restarts": 2}
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,7 @@ def test_a_wrong_command_line_is_a_usage_error(call: Call, words: tuple[str, ...
 
 
 @pytest.mark.parametrize(
-    ("words", "verb"),
-    [("lsit ps", "list"), ("stop kill", "cancel"), ("status", "get"), ("describe", "explain")],
+    ("words", "verb"), [("lsit ps", "list"), ("stop kill", "cancel"), ("status", "get"), ("describe", "explain")]
 )
 def test_a_mistyped_verb_or_the_word_of_another_program_is_answered_with_the_verb(
     call: Call, words: str, verb: str

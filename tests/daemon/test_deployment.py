@@ -52,9 +52,7 @@ def test_the_readers_roles_grant_what_the_server_asks_for() -> None:
     metrics, experiments = roles["muster-metrics-reader"], roles["muster-experiments-reader"]
     assert METRICS == {"nonResourceAttributes": {"path": "/metrics", "verb": "get"}}
     assert metrics["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
-    assert experiments["rules"] == [
-        {"apiGroups": [GROUP], "resources": [PLURAL], "verbs": ["get", "list", "watch"]},
-    ]
+    assert experiments["rules"] == [{"apiGroups": [GROUP], "resources": [PLURAL], "verbs": ["get", "list", "watch"]}]
 
 
 def test_the_network_policy_selects_its_pods_and_admits_no_one_to_the_health_port(

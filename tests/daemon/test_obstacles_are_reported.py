@@ -20,10 +20,7 @@ SOON = 5.0
 def waits(cluster: Cluster, rank: int, reason: str, message: str) -> None:
     state = {"name": "main", "ready": False, "state": {"waiting": {"reason": reason, "message": message}}}
     cluster.play(
-        rank,
-        phase="Pending",
-        containerStatuses=[state],
-        conditions=[{"type": "PodScheduled", "status": "True"}],
+        rank, phase="Pending", containerStatuses=[state], conditions=[{"type": "PodScheduled", "status": "True"}]
     )
 
 

@@ -90,13 +90,7 @@ async def test_a_job_is_followed_from_a_worker_that_is_missing_to_the_end_of_its
     await world.daemon("mpijobs")
     world.api.put(PATH, a_job(REPLICAS))
     uid = world.api.objects[PATH]["metadata"]["uid"]
-    owner = {
-        "kind": "MPIJob",
-        "apiVersion": "kubeflow.org/v2beta1",
-        "name": "solve",
-        "uid": uid,
-        "controller": True,
-    }
+    owner = {"kind": "MPIJob", "apiVersion": "kubeflow.org/v2beta1", "name": "solve", "uid": uid, "controller": True}
     world.pod("solve-worker-0", labels=labels("worker", **{INDEX: "0"}), ownerReferences=[owner])
     launched(world, "solve-launcher-a")
     await asyncio.sleep(90)

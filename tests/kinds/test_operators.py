@@ -339,11 +339,7 @@ def test_a_tpu_slice_is_a_job_of_its_hosts() -> None:
 
 def test_tolerations_say_nothing_with_empty_words() -> None:
     shape = shaped(
-        **SMALL,
-        extraTolerations=[
-            {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
-            {"operator": "Exists"},
-        ],
+        **SMALL, extraTolerations=[{"key": "gpu", "value": "yes", "effect": "NoSchedule"}, {"operator": "Exists"}]
     )
     assert shape.tolerations == (Toleration("gpu", "Equal", "yes", "NoSchedule"), Toleration("", "Exists", "", ""))
 
@@ -352,10 +348,7 @@ def test_tolerations_say_nothing_with_empty_words() -> None:
 
 
 def test_a_types_template_is_merged_over_the_experiments() -> None:
-    types = {
-        "a": {"resources": SMALL, "template": {"spec": {"schedulerName": "volcano"}}},
-        "b": {"resources": SMALL},
-    }
+    types = {"a": {"resources": SMALL, "template": {"spec": {"schedulerName": "volcano"}}}, "b": {"resources": SMALL}}
     template = {"metadata": {"labels": {"team": "vision"}}, "spec": {"schedulerName": "kueue"}}
     first, second = planned("jobset", types, template=template).groups
     assert first.template == {"metadata": {"labels": {"team": "vision"}}, "spec": {"schedulerName": "volcano"}}

@@ -102,8 +102,7 @@ def test_the_example_of_a_kind_is_planned(name: str, example: str, groups: dict[
 
 
 @pytest.mark.parametrize(
-    ("name", "condition", "verdict"),
-    [(name, *row) for name, verdicts in VERDICTS.items() for row in verdicts.items()],
+    ("name", "condition", "verdict"), [(name, *row) for name, verdicts in VERDICTS.items() for row in verdicts.items()]
 )
 def test_a_true_condition_is_the_verdict_of_a_kind_with_its_words_and_the_time_of_the_end(
     name: str, condition: str, verdict: OwnVerdict

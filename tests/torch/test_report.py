@@ -84,10 +84,7 @@ def test_without_a_process_group_there_is_no_channel(monkeypatch: pytest.MonkeyP
 def test_the_channel_of_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
     store = TCPStore()
     module = SimpleNamespace(
-        is_initialized=lambda: True,
-        get_rank=lambda: 1,
-        get_world_size=lambda: 400,
-        _get_default_store=lambda: store,
+        is_initialized=lambda: True, get_rank=lambda: 1, get_world_size=lambda: 400, _get_default_store=lambda: store
     )
     monkeypatch.setitem(sys.modules, TORCH, module)
     found = tcp_store()

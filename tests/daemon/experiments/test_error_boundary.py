@@ -198,9 +198,7 @@ async def test_a_new_leader_rebuilds_what_was_damaged_while_it_stood_by(
 
 
 @pytest.mark.parametrize(
-    ("decoder", "name"),
-    [(experiment_watcher, "flatten"), (pod_decoder.DECODER, "_flatten")],
-    ids=["experiment", "pod"],
+    ("decoder", "name"), [(experiment_watcher, "flatten"), (pod_decoder.DECODER, "_flatten")], ids=["experiment", "pod"]
 )
 @virtually
 async def test_an_exception_in_a_decoder_ends_neither_the_watch_nor_a_list(

@@ -58,11 +58,7 @@ class World(Daemons):
 def job(replicas: int = 2, *, restart: str = "OnFailure", run_policy: Object | None = None, **status: Any) -> Object:
     """Return a JAXJob."""
     container = {"name": "jax", "image": "x", "command": ["train"]}
-    worker = {
-        "replicas": replicas,
-        "restartPolicy": restart,
-        "template": {"spec": {"containers": [container]}},
-    }
+    worker = {"replicas": replicas, "restartPolicy": restart, "template": {"spec": {"containers": [container]}}}
     spec = {"runPolicy": run_policy or {}, "jaxReplicaSpecs": {"Worker": worker}}
     metadata = {"name": "train", "namespace": "team"}
     made: Object = {"apiVersion": JAXJOB.api_version, "kind": JAXJOB.kind, "metadata": metadata, "spec": spec}

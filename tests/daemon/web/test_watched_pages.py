@@ -83,14 +83,7 @@ async def test_the_page_of_every_watched_kind_has_its_story_causes_and_links(wor
     assert "ImagePull" in causes
     assert "rank 2" in causes
     assert "imagePullSecrets of train-1" in causes
-    for words in (
-        "Muster creates",
-        "spec.template",
-        "the experiment",
-        "muster cancel",
-        "NAMESPACE",
-        "restart policy",
-    ):
+    for words in ("Muster creates", "spec.template", "the experiment", "muster cancel", "NAMESPACE", "restart policy"):
         assert words not in causes
     told = text(page, "story")
     assert "Stuck" in told

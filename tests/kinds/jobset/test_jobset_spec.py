@@ -58,12 +58,7 @@ def test_claims_are_deleted_with_the_jobset_by_default() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "pods", "at_a_time"),
-    [
-        ({}, 1, 1),
-        (TWO, 2, 2),
-        ({"completions": 5, "parallelism": 2}, 5, 2),
-        ({"completions": 3}, 3, 1),
-    ],
+    [({}, 1, 1), (TWO, 2, 2), ({"completions": 5, "parallelism": 2}, 5, 2), ({"completions": 3}, 3, 1)],
 )
 def test_a_job_has_as_many_pods_as_kubernetes_would_run(spec: dict[str, Any], pods: int, at_a_time: int) -> None:
     read = parse_jobset(jobset(job(job=spec))).spec.replicated_jobs[0].template.spec

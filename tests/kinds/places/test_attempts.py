@@ -34,11 +34,7 @@ def test_pods_of_the_attempt_before_keep_their_epoch() -> None:
     attempts = Attempts()
     attempts.follow(*named("a"))
     _, claims = attempts.follow(*named("b"))
-    assert set(claims) == {
-        Claim("raycluster/a", epoch=0),
-        Claim("raycluster/b", epoch=1),
-        Claim("rayjob/rj", epoch=1),
-    }
+    assert set(claims) == {Claim("raycluster/a", epoch=0), Claim("raycluster/b", epoch=1), Claim("rayjob/rj", epoch=1)}
 
 
 def test_claims_of_long_ago_are_dropped() -> None:

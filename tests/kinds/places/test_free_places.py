@@ -48,8 +48,7 @@ def test_ten_thousand_failed_pods_of_one_place_are_compared_with_its_holder_alon
 
 
 @pytest.mark.parametrize(
-    ("free", "lost", "taken"),
-    [({2, 3}, {0}, 2), (set(), {1, 3}, 1), (set(), set(), None), ({3}, {0, 1, 2}, 3)],
+    ("free", "lost", "taken"), [({2, 3}, {0}, 2), (set(), {1, 3}, 1), (set(), set(), None), ({3}, {0, 1, 2}, 3)]
 )
 def test_the_lowest_free_place_is_taken_before_the_lowest_lost_one(
     free: set[int], lost: set[int], taken: int | None

@@ -56,9 +56,7 @@ def test_a_status_without_the_condition_has_no_record() -> None:
         assert from_object(status) is None
 
 
-def test_a_record_that_does_not_fit_loses_sentences_and_then_ranks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_record_that_does_not_fit_loses_sentences_and_then_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     """What decides an epoch stays."""
     monkeypatch.setattr(run_object, "MOST", 4_000)
     completed = ",".join(map(str, range(0, 4_000, 3)))

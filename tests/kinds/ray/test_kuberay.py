@@ -142,8 +142,7 @@ MOUNT = {"name": "ray-logs", "mountPath": "/tmp/ray/"}
 
 
 @pytest.mark.parametrize(
-    ("params", "mounts", "scratch"),
-    [(None, [], True), ({"temp-dir": "/data"}, [], False), (None, [MOUNT], False)],
+    ("params", "mounts", "scratch"), [(None, [], True), ({"temp-dir": "/data"}, [], False), (None, [MOUNT], False)]
 )
 def test_each_ray_node_has_a_directory_of_its_own_for_sockets_and_logs(
     params: Any, mounts: list[dict[str, str]], scratch: bool

@@ -112,8 +112,7 @@ def test_devices_are_counted_where_they_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "value",
-    ["x; touch owned", "$(touch owned)", "`touch owned`", "a' 'b", '"', "\\", "*", "$HOME", "a b", "&& false"],
+    "value", ["x; touch owned", "$(touch owned)", "`touch owned`", "a' 'b", '"', "\\", "*", "$HOME", "a b", "&& false"]
 )
 def test_no_shell_reads_the_value_of_a_parameter(value: str, tmp_path: Any) -> None:
     _, worker = asked(worker={"node-name": value})

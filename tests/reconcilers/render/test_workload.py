@@ -44,10 +44,7 @@ def test_a_template_counts_as_far_as_kueue_reads_it() -> None:
 
 
 def test_a_group_without_members_has_no_pod_set_and_one_in_turns_has_those_that_run_together() -> None:
-    groups = (
-        Group("head", 1, 0, PodSpec("i", "c"), 0),
-        Group("worker", 2, 5, PodSpec("i", "c"), 0, parallelism=2),
-    )
+    groups = (Group("head", 1, 0, PodSpec("i", "c"), 0), Group("worker", 2, 5, PodSpec("i", "c"), 0, parallelism=2))
     assert [(each["name"], each["count"]) for each in pod_sets(gang(groups=groups))] == [("worker", 4)]
 
 

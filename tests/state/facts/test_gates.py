@@ -95,14 +95,7 @@ def test_the_status_says_what_is_awaited(phase: Phase) -> None:
 
 @pytest.mark.parametrize(
     ("ready", "pending", "held"),
-    [
-        ((), (), 4),
-        ((), (0, 3), 4),
-        ((0,), (3,), 2),
-        ((0, 3), (), 0),
-        ((1, 2), (), 2),
-        ((), (0, 1, 2, 3, 4, 5), 0),
-    ],
+    [((), (), 4), ((), (0, 3), 4), ((0,), (3,), 2), ((0, 3), (), 0), ((1, 2), (), 2), ((), (0, 1, 2, 3, 4, 5), 0)],
     ids=[
         "no pod",
         "leaders that are not ready",

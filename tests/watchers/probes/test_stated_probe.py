@@ -83,8 +83,7 @@ async def test_a_closed_port_is_refused(kind: ProbeKind, closed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "state"),
-    [("", SERVING), ("/204", SERVING), ("/302", SERVING), ("/404", UNHEALTHY), ("/503", UNHEALTHY)],
+    ("path", "state"), [("", SERVING), ("/204", SERVING), ("/302", SERVING), ("/404", UNHEALTHY), ("/503", UNHEALTHY)]
 )
 async def test_an_http_server_serves_if_its_status_says_so(path: str, state: CoordinatorState) -> None:
     async with http_server() as (port, asked):

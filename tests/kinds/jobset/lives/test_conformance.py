@@ -532,10 +532,7 @@ def after(**statuses: str) -> dict[str, Any]:
 RUN, SUCCEED = Cluster.run, Cluster.succeed
 Step = Callable[[Cluster, str, int], None]
 WAITS: dict[str, tuple[tuple[dict[str, Any], ...], tuple[tuple[Step, str, int], ...]]] = {
-    "dependsOn b<-a Ready": (
-        (one("a", 2), one("b", **after(a="Ready"))),
-        ((RUN, "a", 0), (RUN, "a", 1)),
-    ),
+    "dependsOn b<-a Ready": ((one("a", 2), one("b", **after(a="Ready"))), ((RUN, "a", 0), (RUN, "a", 1))),
     "dependsOn b<-a Complete": ((one("a"), one("b", **after(a="Complete"))), ((RUN, "a", 0), (SUCCEED, "a", 0))),
     "dependsOn b<-a Complete, c<-b Ready": (
         (one("a"), one("b", **after(a="Complete")), one("c", **after(b="Ready"))),
