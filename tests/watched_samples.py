@@ -101,11 +101,7 @@ SAMPLES: Final[Mapping[str, Sample]] = {
     ),
     "rayclusters": Sample(_raycluster, _ray_pods("train"), container="ray-head", controller="RayCluster"),
     "rayjobs": Sample(
-        lambda size: {
-            "entrypoint": "python x.py",
-            "submissionMode": "HTTPMode",
-            "rayClusterSpec": _raycluster(size),
-        },
+        lambda size: {"entrypoint": "python x.py", "submissionMode": "HTTPMode", "rayClusterSpec": _raycluster(size)},
         _ray_pods("train-aaaaa"),
         container="ray-head",
         status={"rayClusterName": "train-aaaaa", "jobId": "train-bbbbb", "jobDeploymentStatus": "Running"},

@@ -16,13 +16,7 @@ KINDS = ("Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce")
 
 def rank_of(rank: int, host: str, counts: Mapping[str, int], device: int = 0, **status: Any) -> dict[str, Any]:
     """A rank that has answered."""
-    at_work = {
-        "init_state": 0,
-        "async_error": 0,
-        "finalize_called": False,
-        "destroy_flag": False,
-        "abort_flag": False,
-    }
+    at_work = {"init_state": 0, "async_error": 0, "finalize_called": False, "destroy_flag": False, "abort_flag": False}
     counted = {"collective_counts": dict.fromkeys(KINDS, 0) | dict(counts)}
     return _process(rank, host, device) | {"status": at_work | status} | counted
 

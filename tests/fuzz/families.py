@@ -15,18 +15,7 @@ from muster.watchers.probes.jax.probe import JaxProbe
 from muster.watchers.probes.jax.rpc import Generation, Malformed, bytes_field, fixed64_field, integer_field
 from muster.watchers.probes.jax.task_list import RollReader, read_entries, read_entry, read_mismatch
 from tests.fuzz.mutation import damage, mutate, to_bytes
-from tests.fuzz.samples import (
-    SPECS,
-    STATUS,
-    VICTIM,
-    bookmark,
-    experiment,
-    lease,
-    member,
-    refusal,
-    service,
-    troubled,
-)
+from tests.fuzz.samples import SPECS, STATUS, VICTIM, bookmark, experiment, lease, member, refusal, service, troubled
 from tests.fuzz.values import hostile
 from tests.fuzz.world import LONGEST_ERROR, NEIGHBOUR, NOW, World, check_words, line_of, require
 

@@ -120,12 +120,7 @@ class _Process:
 
 
 async def start_child(
-    name: str,
-    program: Sequence[str],
-    log: Path,
-    *,
-    announces: bool = False,
-    environ: Mapping[str, str] | None = None,
+    name: str, program: Sequence[str], log: Path, *, announces: bool = False, environ: Mapping[str, str] | None = None
 ) -> Child:
     """Start a child as ``Child.start`` does."""
     with log.open("ab") as file:

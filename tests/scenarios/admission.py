@@ -80,10 +80,5 @@ SCENARIOS = (
         families=("clean", "crash", "error", "slow-answer"),
     ),
     # The same without neighbours, for comparison.
-    Scenario(
-        "quiet-neighbours",
-        restarted(),
-        incidents=(Fails(rank=-1, after=15.0),),
-        families=("clean",),
-    ),
+    Scenario("quiet-neighbours", restarted(), incidents=(Fails(rank=-1, after=15.0),), families=("clean",)),
 )

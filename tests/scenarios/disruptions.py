@@ -60,12 +60,7 @@ SCENARIOS = (
         incidents=(Preempted(rank=-1, epochs=range(3), after=2.0),),
         troubles=(
             Trouble(
-                "DisruptionLoop",
-                ("disruptions in a row",),
-                since=19.7,
-                within=2.0,
-                until=52.5,
-                operators=TOGETHER,
+                "DisruptionLoop", ("disruptions in a row",), since=19.7, within=2.0, until=52.5, operators=TOGETHER
             ),
         ),
     ),
@@ -78,10 +73,6 @@ SCENARIOS = (
     ),
     # The scheduler preempts a member: a disruption, not a failure.
     Scenario(
-        "preempted",
-        disrupted("PreemptionByScheduler"),
-        sizes=(1, 4, 16),
-        incidents=(Preempted(rank=-1),),
-        core=True,
+        "preempted", disrupted("PreemptionByScheduler"), sizes=(1, 4, 16), incidents=(Preempted(rank=-1),), core=True
     ),
 )

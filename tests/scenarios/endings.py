@@ -36,12 +36,7 @@ SCENARIOS = (
     ),
     # A second group starts when the first is complete, in each epoch anew: a member of it fails once.
     Scenario(
-        "staged",
-        restarted(),
-        operators=("jobset",),
-        spec={"types": STAGED},
-        incidents=(Fails(rank=-1),),
-        core=True,
+        "staged", restarted(), operators=("jobset",), spec={"types": STAGED}, incidents=(Fails(rank=-1),), core=True
     ),
     # The success of the first of two groups is enough: the other one is stopped.
     Scenario(
@@ -53,13 +48,7 @@ SCENARIOS = (
         run=900.0,
     ),
     # The experiment is deleted half a minute after its end, and with it all that it owns.
-    Scenario(
-        "ttl",
-        End(""),
-        spec={"ttlAfterFinished": "30s"},
-        says=("^Succeeded AllMembersSucceeded",),
-        core=True,
-    ),
+    Scenario("ttl", End(""), spec={"ttlAfterFinished": "30s"}, says=("^Succeeded AllMembersSucceeded",), core=True),
     # Every member mounts a volume that is made with the experiment, found again in the next epoch, and deleted with it.
     Scenario(
         "shared-volume",

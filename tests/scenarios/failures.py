@@ -18,25 +18,11 @@ SCENARIOS = (
         core=True,
     ),
     # The coordinator fails: the same as for any member, although no probe is answered any more.
-    Scenario(
-        "coordinator-fails",
-        restarted(rank=0),
-        sizes=(4, 16),
-        incidents=(Fails(rank=0, code=1),),
-    ),
+    Scenario("coordinator-fails", restarted(rank=0), sizes=(4, 16), incidents=(Fails(rank=0, code=1),)),
     # A member exits before the gang is assembled; the others still wait at the coordinator.
-    Scenario(
-        "crashes-at-start",
-        restarted(),
-        sizes=(1, 4, 16),
-        incidents=(Fails(rank=-1, after=0.5, start=True),),
-    ),
+    Scenario("crashes-at-start", restarted(), sizes=(1, 4, 16), incidents=(Fails(rank=-1, after=0.5, start=True),)),
     # The second epoch fails like the first: the back-off doubles, and the third epoch succeeds.
-    Scenario(
-        "fails-again",
-        restarted(2),
-        incidents=(Fails(rank=-1, epochs=range(2)),),
-    ),
+    Scenario("fails-again", restarted(2), incidents=(Fails(rank=-1, epochs=range(2)),)),
     # A member fails in every epoch until backoffLimit is reached.
     Scenario(
         "gives-up",
@@ -47,13 +33,7 @@ SCENARIOS = (
         says=(r"^Failed BackoffLimitExceeded rank LAST .* ended with exit code 1 .*; restart limit reached",),
     ),
     # Two experiments run at the same time: one fails and is restarted, the other is not affected.
-    Scenario(
-        "side-by-side",
-        restarted(),
-        sizes=(1, 4),
-        incidents=(Fails(rank=-1),),
-        others={"other": SUCCEEDED},
-    ),
+    Scenario("side-by-side", restarted(), sizes=(1, 4), incidents=(Fails(rank=-1),), others={"other": SUCCEEDED}),
     # Two experiments have the same name in two namespaces: one fails and is restarted, the other is not affected.
     Scenario(
         "same-name",
@@ -87,10 +67,5 @@ SCENARIOS = (
         settle_within=240.0,
     ),
     # Two members fail at the same instant and the rest abort: one restart for all of them.
-    Scenario(
-        "two-fail",
-        restarted(rank=1),
-        sizes=(4, 16),
-        incidents=(Fails(rank=1, code=1), Fails(rank=2, code=1)),
-    ),
+    Scenario("two-fail", restarted(rank=1), sizes=(4, 16), incidents=(Fails(rank=1, code=1), Fails(rank=2, code=1))),
 )

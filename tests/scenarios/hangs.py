@@ -8,15 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from tests.scenarios.incidents import (
-    ContainerWaits,
-    CoordinatorFlaps,
-    Evaluates,
-    Fails,
-    Incident,
-    NeverArrives,
-    Pauses,
-)
+from tests.scenarios.incidents import ContainerWaits, CoordinatorFlaps, Evaluates, Fails, Incident, NeverArrives, Pauses
 from tests.scenarios.scenario import SUCCEEDED, Asks, End, Scenario, Trouble, UserAction
 
 ASKED = tuple(Asks(second) for second in (60.0, 130.0, 131.0, 133.0, 180.0, 182.0, 240.0))

@@ -16,12 +16,7 @@ row = partial(Scenario, operators=JAXJOBS)
 SCENARIOS = (
     row("jaxjob-runs", SUCCEEDED, sizes=(1, 4), core=True),
     # A worker fails and all run again under the same host names.
-    row(
-        "jaxjob-member-fails",
-        restarted(own={"conditions": RAN}),
-        incidents=(Fails(rank=-1),),
-        core=True,
-    ),
+    row("jaxjob-member-fails", restarted(own={"conditions": RAN}), incidents=(Fails(rank=-1),), core=True),
     # The coordinator is lost while the others hang.
     row(
         "jaxjob-coordinator-preempted",
@@ -33,14 +28,7 @@ SCENARIOS = (
     # A worker fails in every run, until the back-off limit is used.
     row(
         "jaxjob-gives-up",
-        End(
-            "Failed",
-            "BackoffLimitExceeded",
-            epoch=1,
-            restarts=1,
-            cause=("Error", -1),
-            own={"conditions": FAILED},
-        ),
+        End("Failed", "BackoffLimitExceeded", epoch=1, restarts=1, cause=("Error", -1), own={"conditions": FAILED}),
         spec=jaxjob(4, backoffLimit=1),
         incidents=(Fails(rank=-1, epochs=EVERY_EPOCH),),
     ),

@@ -16,12 +16,7 @@ row = partial(Scenario, operators=JOBSETS)
 
 SCENARIOS = (
     # Each Job has more completions than it may run at once.
-    row(
-        "jobset-in-turn",
-        SUCCEEDED,
-        spec=twice(parallelism=1),
-        core=True,
-    ),
+    row("jobset-in-turn", SUCCEEDED, spec=twice(parallelism=1), core=True),
     # The second replicated job starts when the first one is ready.
     row(
         "jobset-in-order",

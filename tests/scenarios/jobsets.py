@@ -35,9 +35,7 @@ row = partial(Scenario, operators=JOBSETS)
 
 SCENARIOS = (
     row(
-        "jobset-runs",
-        succeeded(own={"restarts": 0, "terminalState": "Completed", "conditions": COMPLETED}),
-        core=True,
+        "jobset-runs", succeeded(own={"restarts": 0, "terminalState": "Completed", "conditions": COMPLETED}), core=True
     ),
     # A pod fails, and its Job replaces it after 10 s: the JobSet does not notice.
     row(

@@ -24,11 +24,7 @@ SCENARIOS = (
         troubles=(Trouble("ExceedsMaxQuota", ("maximum capacity",), since=1.0, within=5.0, until=60.5),),
     ),
     # Two experiments, and quota for one: the second runs after the first.
-    row(
-        "queue-one-by-one",
-        SUCCEEDED,
-        others={"second": SUCCEEDED},
-    ),
+    row("queue-one-by-one", SUCCEEDED, others={"second": SUCCEEDED}),
     # A Workload of high priority takes the quota and gives it back a minute later.
     row(
         "queue-preempts",
@@ -52,12 +48,7 @@ SCENARIOS = (
         run=40.0,
     ),
     # A member fails: the gang restarts inside its Workload, and the one that waits goes on waiting.
-    row(
-        "queue-keeps-place",
-        restarted(),
-        incidents=(Fails(rank=-1),),
-        others={"second": SUCCEEDED},
-    ),
+    row("queue-keeps-place", restarted(), incidents=(Fails(rank=-1),), others={"second": SUCCEEDED}),
     # Kueue does not run when the experiment is submitted.
     row(
         "queue-down",
@@ -84,11 +75,7 @@ SCENARIOS = (
     ),
     # Deleted while the gang runs: its quota goes to the next one when its last pod has ended.
     row(
-        "queue-deleted",
-        End(""),
-        user_actions=(UserAction(15.0, delete=True),),
-        others={"second": SUCCEEDED},
-        run=40.0,
+        "queue-deleted", End(""), user_actions=(UserAction(15.0, delete=True),), others={"second": SUCCEEDED}, run=40.0
     ),
     # Suspended in its queue: the Workload goes with the pods, and the next epoch queues anew.
     row(

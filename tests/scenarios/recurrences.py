@@ -25,12 +25,7 @@ row = partial(Scenario, operators=OPERATORS, spec=SHADOW, families=FAMILIES)
 
 SCENARIOS = (
     # Three times the same; then the gang succeeds. It is named from the second failure on, and restarted all the same.
-    row(
-        "same-failure",
-        restarted(3),
-        incidents=(Fails(epochs=range(3), says=RAISES),),
-        troubles=SAID,
-    ),
+    row("same-failure", restarted(3), incidents=(Fails(epochs=range(3), says=RAISES),), troubles=SAID),
     # The same, where the spec says that it ends the experiment.
     row(
         "same-failure-ends",

@@ -50,13 +50,7 @@ SCENARIOS = (
     Scenario("jobset-ttl", End(""), operators=JOBSETS, spec={"ttlSecondsAfterFinished": 30}, core=True),
     Scenario("jaxjob-ttl", End(""), operators=JAXJOBS, spec=jaxjob(4, ttlSecondsAfterFinished=30)),
     # Deleted while it runs.
-    Scenario(
-        "jobset-deleted",
-        End(""),
-        operators=JOBSETS,
-        user_actions=(UserAction(15.0, delete=True),),
-        run=200.0,
-    ),
+    Scenario("jobset-deleted", End(""), operators=JOBSETS, user_actions=(UserAction(15.0, delete=True),), run=200.0),
     # Deleted, and another one of its name is submitted.
     Scenario(
         "jobset-submitted-again",

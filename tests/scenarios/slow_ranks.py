@@ -13,12 +13,7 @@ row = partial(Scenario, operators=OPERATORS, collectives=1.0, families=FAMILIES)
 
 SCENARIOS = (
     # Half of each step is spent waiting for the last rank, for 7 minutes; then it is as fast as the others.
-    row(
-        "slow-rank",
-        SUCCEEDED,
-        incidents=(Slow(behind=1.0, after=20.0, seconds=440.0),),
-        run=880.0,
-    ),
+    row("slow-rank", SUCCEEDED, incidents=(Slow(behind=1.0, after=20.0, seconds=440.0),), run=880.0),
     # The slow rank has the store. Another one fails while it is named; the next epoch has no slow rank.
     row(
         "slow-rank-restarts",
@@ -27,18 +22,7 @@ SCENARIOS = (
         run=560.0,
     ),
     # One rank evaluates for three minutes while the others wait for it. It is no hang.
-    row(
-        "rank-evaluates",
-        SUCCEEDED,
-        incidents=(Evaluates(after=40.0, seconds=180.0),),
-        run=340.0,
-    ),
+    row("rank-evaluates", SUCCEEDED, incidents=(Evaluates(after=40.0, seconds=180.0),), run=340.0),
     # Steps that vary, members that stall now and then, and one that costs a tenth of each step: nothing is said.
-    row(
-        "ranks-vary",
-        SUCCEEDED,
-        sizes=(4, 16),
-        incidents=(Slow(behind=0.1),),
-        run=580.0,
-    ),
+    row("ranks-vary", SUCCEEDED, sizes=(4, 16), incidents=(Slow(behind=0.1),), run=580.0),
 )

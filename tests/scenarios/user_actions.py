@@ -3,9 +3,7 @@
 from math import inf
 
 from muster.api.names import ANNOTATION_RESTART
-from tests.scenarios.incidents import (
-    Fails,
-)
+from tests.scenarios.incidents import Fails
 from tests.scenarios.operators import GANGS
 from tests.scenarios.scenario import (
     SUCCEEDED,
