@@ -6,6 +6,7 @@ is kept if it has a clause that none before it has: a clause without its numbers
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
@@ -39,6 +40,12 @@ NAMES: Final = (
     (re.compile(r"\d+(?:[-,.:]+ ?\d+)*"), "#"),
 )
 """What is not of a template, and what takes its place, one after another."""
+PLANS: Final = tuple(
+    Plan(name, size, operator=operator)
+    for name, scenario in scenarios().items()
+    for size, operator in islice(gangs(scenario), 1)
+)
+"""The plan of each scenario without faults, with its first gang."""
 CLAUSES: Final = re.compile(r"; |: |, then ")
 
 
@@ -57,15 +64,8 @@ class Text(NamedTuple):
         yield from filter(None, CLAUSES.split(text))
 
 
-def plans() -> Iterator[Plan]:
-    """Yield the plan of each scenario without faults, with its first gang."""
-    for scenario in scenarios().values():
-        size, operator = next(gangs(scenario))
-        yield Plan(scenario.name, size, operator=operator)
-
-
-def everything() -> set[Text]:
-    """Return every sentence of all plans and situations."""
+def of_plan(plan: Plan) -> set[Text]:
+    """Return every sentence of the decisions of that plan."""
     found: set[Text] = set()
 
     def noted(*args: Any, **kwargs: Any) -> Decision:
@@ -74,16 +74,32 @@ def everything() -> set[Text]:
         return decision
 
     with patch(CONTROLLER, noted):
-        for plan in plans():
-            world = World(plan)
-            world.play()
-            assert not world.violations, f"{plan} does not end as it should: {world.violations}"
+        world = World(plan)
+        world.play()
+    assert not world.violations, f"{plan} does not end as it should: {world.violations}"
+    return {each for each in found if each.text}
+
+
+def of_situations() -> set[Text]:
+    """Return every sentence of the findings of all situations."""
+    found: set[Text] = set()
     for situation in SITUATIONS:
         for finding in played(situation).findings():
             name = str(finding.cause)
             found |= {Text("finding", name, finding.sentence), Text("evidence", name, finding.evidence)}
             found.add(Text("next", name, finding.next_step))
     return {each for each in found if each.text}
+
+
+def everything() -> set[Text]:
+    """Return every sentence of all plans and situations."""
+    return of_situations().union(*map(of_plan, PLANS))
+
+
+def templates(file: str) -> set[str]:
+    """Return the templates of a golden file."""
+    lines = (line.partition(" | ") for line in file.splitlines())
+    return {each for _, bar, text in lines if bar for each in Text("", "", text).templates()}
 
 
 def golden(every: Iterable[Text]) -> str:

@@ -7,16 +7,41 @@ from pathlib import Path
 
 import pytest
 
-from tests.messages.collected import NAMES, Text, everything, golden
+from tests.messages.collected import NAMES, PLANS, Text, golden, of_plan, of_situations, templates
+from tests.simulation.plans.plan import Plan
 
-GOLDEN = Path(__file__).with_name("messages.golden")
+pytestmark = pytest.mark.xdist_group("messages")  # each plan is played once
+GOLDEN = Path(__file__).with_name("messages.golden").read_text(encoding="utf-8")
+CLAUSES = templates(GOLDEN)
+WRITE = "python -m tests.messages > tests/messages/messages.golden"
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, set[Text]]:
+    """The sentences of each plan, as the tests before have found them."""
+    return {}
 
 
 @pytest.mark.drift
-@pytest.mark.cpu(400)  # it plays 202 plans, in 43 s of CPU on an idle machine
-def test_the_golden_file_has_every_sentence() -> None:
-    now = golden(everything())
-    assert now == GOLDEN.read_text(encoding="utf-8"), "python -m tests.messages > tests/messages/messages.golden"
+@pytest.mark.sentences
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.scenario)
+def test_each_clause_of_a_plan_is_in_the_golden_file(plan: Plan, found: dict[str, set[Text]]) -> None:
+    found[plan.scenario] = of_plan(plan)
+    now = {each for text in found[plan.scenario] for each in text.templates()}
+    assert now <= CLAUSES, WRITE
+
+
+@pytest.mark.drift
+@pytest.mark.sentences
+def test_each_clause_of_a_situation_is_in_the_golden_file() -> None:
+    assert {each for text in of_situations() for each in text.templates()} <= CLAUSES, WRITE
+
+
+@pytest.mark.drift
+@pytest.mark.cpu(400)  # alone it plays 202 plans, in 43 s of CPU on an idle machine
+def test_the_golden_file_has_every_sentence_and_no_other(found: dict[str, set[Text]]) -> None:
+    every = (found.get(plan.scenario) or of_plan(plan) for plan in PLANS)
+    assert golden(of_situations().union(*every)) == GOLDEN, WRITE
 
 
 def test_a_sentence_without_a_new_clause_is_not_kept() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-MOST = 37_220
+MOST = 37_236
 """Lines of Python in all that is no test file. Lower it when they become fewer; raise it for a new world."""
-MOST_OF_ALL, GOAL = 120_391, 92_000
+MOST_OF_ALL, GOAL = 120_432, 92_000
 """The same of all tests, and what they should come to."""
 
 
