@@ -60,3 +60,10 @@ def test_a_silent_rank_of_which_no_count_is_known_has_stopped_reporting() -> Non
     behind = Behind(AT, 3, (Late(1, 1, -1, silent=True, waits=""),))
     seen = Collectives(0, NOW, NOW - 1, 3, 0.0, moved=True, behind=(behind,))
     assert of_collectives(seen).endswith(" ranks wait in all_reduce #6 (default_pg); rank 1 has stopped reporting")
+
+
+def test_three_collectives_are_named_with_the_processes_of_a_pod_and_the_others_are_counted() -> None:
+    late = tuple(Late(1, rank, 5, silent=False, waits="") for rank in (2, 3))
+    sentence = of_collectives(Collectives(0, NOW, NOW - 1, 3, 0.0, moved=True, behind=(Behind(AT, 2, late),) * 5))
+    assert sentence.count("; processes 2-3 of rank 1 have entered only 5") == 3
+    assert sentence.endswith("; and 2 more collectives")

@@ -36,6 +36,7 @@ def heard(view: View, now: float, since: float = 0.0, of: Record = RECORD) -> Pr
 def test_reports_without_a_count_are_counted_as_they_come() -> None:
     view = View()
     assert not sent(view, 0, NOW).repeated
+    assert view.sent.last[0].longest == 0.0
     seen = sent(view, 10, NOW + 20)
     assert (seen.step, seen.longest, seen.repeated, seen.reporting, seen.rate) == (10, 20.0, True, 1, 0.5)
     assert seen.hangs_at == NOW + 20 + 5 * 20

@@ -304,6 +304,15 @@ def test_an_earlier_attempt_of_a_rank_is_gone_at_once() -> None:
     assert seen.mark_not_found(second, 100.0)
 
 
+def test_a_rank_that_is_done_and_runs_again_counts_as_no_pod_until_its_next_one_comes() -> None:
+    seen = View()
+    seen.remember(plan(), record(completed="0"), NOW)
+    assert counts(seen.of(0)) == (1, 1, 1, 0, 1)
+    seen.remember(plan(), record(attempts=(Attempts("0", 1),)), NOW)
+    assert counts(seen.of(0)) == (0, 0, 0, 0, 0)
+    assert seen.of(0).collected == {}
+
+
 def test_a_success_that_only_the_live_api_knows_counts_while_its_epoch_lasts() -> None:
     seen = View()
     first, second, old = pod(0, epoch=1), pod(1, epoch=1), pod(2, epoch=0)
