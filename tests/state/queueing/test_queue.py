@@ -178,22 +178,24 @@ def test_quota_that_is_reserved_but_not_admitted_starts_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lost", "reason"),
+    ("lost", "reason", "words"),
     [
-        (structs.replace(ADMITTED, active=False), "Deactivated"),
-        (structs.replace(ADMITTED, deleting=True), "WorkloadDeleted"),
-        (workload("own", "QuotaReserved", "Admitted", "Finished"), "WorkloadFinished"),
-        (workload("own", Admitted=("False", "NoReservation", "The workload has no reservation")), "AdmissionLost"),
-        (None, "WorkloadDeleted"),
+        (structs.replace(ADMITTED, active=False), "Deactivated", "was deactivated (spec.active)"),
+        (structs.replace(ADMITTED, deleting=True), "WorkloadDeleted", "is being deleted"),
+        (workload("own", "QuotaReserved", "Admitted", "Finished"), "WorkloadFinished", "was finished by others"),
+        (workload("own", Admitted=("False", "NoReservation", "it has no quota")), "AdmissionLost", "it has no quota"),
+        (workload("own"), "AdmissionLost", "its Workload own is not admitted"),
+        (None, "WorkloadDeleted", "its Workload is gone"),
     ],
 )
-def test_pods_go_at_once_where_the_quota_is_lost_already(lost: Workload | None, reason: str) -> None:
+def test_pods_go_at_once_where_the_quota_is_lost_already(lost: Workload | None, reason: str, words: str) -> None:
     one = at_work()
     one.see(lost, ADMITTED.uid)
     one.turn(1)
     assert (one.kept.phase, one.running) == (Phase.QUEUED, 0)
     assert one.kept.cause is not None
     assert (one.kept.cause.reason, one.kept.cause.disruption) == (reason, True)
+    assert words in one.kept.cause.message
 
 
 def test_evictions_do_not_count_against_the_disruptions_in_a_row() -> None:

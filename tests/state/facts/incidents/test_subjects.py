@@ -2,6 +2,8 @@
 
 import pytest
 
+from muster.api.causes import Cause
+from muster.api.gang import NodeFailures
 from muster.state.facts.causes.table import BY_NAME
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import Finding
@@ -140,3 +142,10 @@ def test_only_a_run_that_is_stuck_shows_signs() -> None:
     (found,) = signs_of(now)
     assert (found.kind, found.subject, found.ranks, found.since, found.node) == ("node", "n7", 4, NOW - 5, True)
     assert signs_of(now.with_record(record(phase=Phase.RUNNING))) == ()
+
+
+@pytest.mark.parametrize(("node", "subjects"), [("n7", ["n7"]), ("n8", [])])
+def test_the_end_of_a_run_that_works_again_is_a_sign_only_where_it_failed_twice(node: str, subjects: list[str]) -> None:
+    crash = Cause(0, "Error", "", NOW - 60, node="n7", exit_code=139)
+    kept = record(phase=Phase.RUNNING, epoch=1, cause=crash, node_failures=(NodeFailures(node, 2),))
+    assert [found.subject for found in signs_of(Context.at(plan(), kept, view(), NOW))] == subjects

@@ -371,6 +371,12 @@ def test_a_kill_a_time_out_and_words_of_a_survivor_are_the_evidence_of_what_was_
     assert re.match(rf"rank 3 \(run-worker-0-3-\w+\) ended with exit code {code} ", cause.evidence)
 
 
+def test_of_the_last_words_of_a_survivor_a_part_is_kept() -> None:
+    cause = finish(hung(life()), (3, 1, raised(f"TimeoutError: {'x' * 900}")))
+    assert cause.message == "stopped at step 4"
+    assert 100 < cause.evidence.count("x") <= known.WORDS < len(cause.evidence) < 3 * known.WORDS
+
+
 ENDS: dict[str, dict[str, Any]] = {
     "DeadlineExceeded": {"clocks": (replace(CLOCKS[0], after=1.0),)},
     "Cancelled": {"cancel": True},
