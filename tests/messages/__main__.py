@@ -4,4 +4,4 @@ import sys
 
 from tests.messages.collected import everything, golden
 
-sys.stdout.write(golden(everything()))
+sys.stdout.write(golden(everything({})))

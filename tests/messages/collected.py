@@ -5,7 +5,7 @@ is kept if it has a clause that none before it has: a clause without its numbers
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
@@ -91,9 +91,9 @@ def of_situations() -> set[Text]:
     return {each for each in found if each.text}
 
 
-def everything() -> set[Text]:
-    """Return every sentence of all plans and situations."""
-    return of_situations().union(*map(of_plan, PLANS))
+def everything(known: Mapping[str, set[Text]]) -> set[Text]:
+    """Return every sentence of all plans and situations. Plans whose sentences are known are not played again."""
+    return of_situations().union(*(known.get(plan.scenario) or of_plan(plan) for plan in PLANS))
 
 
 def templates(file: str) -> set[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.messages.collected import NAMES, PLANS, Text, golden, of_plan, of_situations, templates
+from tests.messages.collected import NAMES, PLANS, Text, everything, golden, of_plan, of_situations, templates
 from tests.simulation.plans.plan import Plan
 
 pytestmark = pytest.mark.xdist_group("messages")  # each plan is played once
@@ -40,8 +40,7 @@ def test_each_clause_of_a_situation_is_in_the_golden_file() -> None:
 @pytest.mark.drift
 @pytest.mark.cpu(400)  # alone it plays 202 plans, in 43 s of CPU on an idle machine
 def test_the_golden_file_has_every_sentence_and_no_other(found: dict[str, set[Text]]) -> None:
-    every = (found.get(plan.scenario) or of_plan(plan) for plan in PLANS)
-    assert golden(of_situations().union(*every)) == GOLDEN, WRITE
+    assert golden(everything(found)) == GOLDEN, WRITE
 
 
 def test_a_sentence_without_a_new_clause_is_not_kept() -> None:

@@ -8,7 +8,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 MOST = 37_236
 """Lines of Python in all that is no test file. Lower it when they become fewer; raise it for a new world."""
-MOST_OF_ALL, GOAL = 120_465, 92_000
+MOST_OF_ALL, GOAL = 120_464, 92_000
 """The same of all tests, and what they should come to."""
 
 
